@@ -12,7 +12,7 @@ import inspect
 import re
 import shlex
 import shutil
-import typing
+import sys
 from pathlib import Path
 
 import pytest
@@ -203,7 +203,8 @@ class Names(ast.NodeVisitor):
         function = self.resolve(node.value.func) if isinstance(node.value, ast.Call) else None
         returned = function if inspect.isclass(function) else None
         if inspect.isfunction(function):
-            returned = typing.get_type_hints(function).get("return")
+            # Only this one is looked up: the types of parameters may be imported for type checkers alone.
+            returned = vars(sys.modules[function.__module__]).get(str(function.__annotations__.get("return")))
         if isinstance(node.targets[0], ast.Name):
             self.types.pop(node.targets[0].id, None)
             if inspect.isclass(returned):

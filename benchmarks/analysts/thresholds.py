@@ -16,7 +16,7 @@ from benchmarks.analysts.oracle import Answers, answers_of_models, study_options
 from benchmarks.harness.studies import Row, append_row, group_rows, read_rows
 
 from newfound.algorithms.audit import choose_questions, weights_of_sample
-from newfound.algorithms.thresholds import correction, thresholds
+from newfound.algorithms.thresholds import correction, threshold
 
 PROMISES = (0.8, 0.9, 0.95)
 HELP = ("none", "60 answers", "300 labelled")
@@ -34,14 +34,12 @@ def run(answers: Answers, promise: float, help: str) -> Row:
         places = np.searchsorted(seen, asked).tolist()
         weight = weights_of_sample(answers.probability[seen], places) if help == "60 answers" else None
         corrected = correction(answers.probability[asked], answers.right[asked], weight)(answers.probability)
-        own = answers.intent.copy()
-        own[other] = -1
-        count = int(answers.intent.max()) + 1
-        each = thresholds(own, answers.probability, corrected, count, precision=promise)
-        (together,) = thresholds(own.clip(-1, 0), answers.probability, corrected, 1, precision=promise)
-        sizes = np.bincount(answers.intent[seen], minlength=count)
-        least = [t.probability if size else together.probability for t, size in zip(each, sizes, strict=True)]
-        limit = np.array([np.inf if p is None else p for p in least])
+        together = threshold(answers.probability[seen], corrected[seen], promise)
+        limit = np.full(int(answers.intent.max()) + 1, np.inf)
+        for intent in range(len(limit)):
+            own = seen[answers.intent[seen] == intent]
+            least = threshold(answers.probability[own], corrected[own], promise) if len(own) else together
+            limit[intent] = np.inf if least is None else least.probability
         above = other[answers.probability[other] >= limit[answers.intent[other]]]
         coverage.append(len(above) / len(other))
         if len(above):

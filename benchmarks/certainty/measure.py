@@ -31,7 +31,6 @@ from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.intents.description import IntentDescriber
 from newfound.methods.consensus import Consensus
-from newfound.model.types import AssignedUtterance
 
 RESULTS = Path(__file__).parent / "certainty.jsonl"
 OOD_RATIO = 0.4
@@ -44,15 +43,8 @@ def rows_of(task: DiscoveryTask, encoder: Encoder, mixed: float) -> Iterator[Row
     """Fit the default method and yield a row for each new intent."""
     corpus = task.observed_train
     model = Consensus(encoder=encoder, tune="heads", device="cpu").fit(corpus.texts, corpus.labels).model_
-    names = [intent.name for intent in model.intents]
-    assigned = [
-        AssignedUtterance(
-            u.text, None if u.intent is None else names[u.intent], u.labelled, 1.0 if u.labelled else u.probability
-        )
-        for u in model.utterances
-    ]
     statuses = {intent.name: intent.status for intent in model.intents}
-    describer = IntentDescriber(statuses, assigned, model.utterance_vectors, lambda: torch.empty(0))
+    describer = IntentDescriber(statuses, model.utterances, model.utterance_vectors, lambda: torch.empty(0))
     for number, intent in enumerate(model.intents):
         rows = [i for i in describer.rows(number) if not model.utterances[i].labelled]
         if intent.known or not rows:

@@ -55,7 +55,7 @@ def run(case: Case, encoder: Encoder, setting: str, seed: int) -> Row:
     method = Consensus(encoder=encoder, n_new=len(case.new), device="cpu", seed=seed, **settings)
     model = method.fit(case.texts, case.labels).model_
     texts = [case.texts[i] for i in case.logs]
-    probability = model.columns.probabilities(texts, frozen_vectors(encoder, texts).numpy())
+    probability = model.head.probabilities(texts, frozen_vectors(encoder, texts).numpy())
     strict = scores(case, probability)
     names = ["all_acc", "ood_acc"] + (["known_precision", "known_recall"] if any(case.labels) else [])
     row: Row = {name: strict[name] for name in names}

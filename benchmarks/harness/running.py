@@ -170,7 +170,7 @@ def run_cell(
 def _predictor(method: Discoverer, encoder: Encoder) -> Predictor:
     """Return the fitted model; over a frozen encoder, one that reads its cache, since cells share their texts."""
     model = method.model_
-    return model if model.tune.layers else model.with_cache(encoder.cache)
+    return model if model.embedder.tune.layers else model.with_cache(encoder.cache)
 
 
 def _provenance(task: DiscoveryTask, encoder: Encoder, device: str) -> dict[str, Any]:

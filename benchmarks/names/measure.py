@@ -58,12 +58,12 @@ def found_groups(task: DiscoveryTask, encoder: Encoder) -> Groups:
     )
     observed = task.observed_train
     model = method.fit(observed.texts, observed.labels).model_
-    texts: list[list[str]] = [[] for _ in model.intents]
+    texts: dict[str, list[str]] = {name: [] for name in model.names}
     in_logs = set(logs.texts)
     for utterance in model.utterances:
         if utterance.text in in_logs and utterance.intent is not None:
             texts[utterance.intent].append(utterance.text)
-    groups = [own for intent, own in zip(model.intents, texts, strict=True) if not intent.known and own]
+    groups = [texts[intent.name] for intent in model.intents if not intent.known and texts[intent.name]]
     majority = [Counter(gold[text] or "" for text in own).most_common(1)[0][0] for own in groups]
     return majority, groups
 

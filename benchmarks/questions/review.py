@@ -28,7 +28,6 @@ from newfound.methods.consensus import Consensus
 from newfound.model.classifier import IntentModel
 from newfound.review.decisions import Decision
 from newfound.review.queries import ReviewView
-from newfound.review.reviewed import ReviewedModel
 from newfound.review.session import ReviewSession
 from newfound.review.views import QueueItem
 from newfound.workflows.refitting import RefitRequest, refit
@@ -37,7 +36,7 @@ FIELDS = ("ind_acc", "ood_acc", "all_acc")
 COLUMNS = tuple(Column(name.upper().replace("_", " "), (name,)) for name in FIELDS)
 
 
-def strict_scores(model: IntentModel | ReviewedModel, task: DiscoveryTask) -> Row:
+def strict_scores(model: IntentModel, task: DiscoveryTask) -> Row:
     """Score a model by the names of its intents: known ones must be named exactly, new ones are matched."""
     names = {intent.name for intent in model.intents}
     new = {name: len(task.known) + i for i, name in enumerate(sorted(names - set(task.known)))}

@@ -30,14 +30,14 @@ from benchmarks.harness.studies import whole_numbers
 from pydantic import BaseModel
 
 from newfound.files import to_json, write_atomically
-from newfound.model.about import read_utterances
+from newfound.model.about import Description, stream_utterances
 from newfound.model.types import Prediction
 from newfound.review.reviewed import load
 
 HERE = Path(__file__).parent
 FILE_NAME = "load.json"
 PLAIN_PORT, NEWFOUND_PORT = 8811, 8812
-MAX_TEXTS, MAX_INTENTS = 500, 10**6
+MAX_TEXTS = 500
 WARM_UP_SECONDS = 3
 SECONDS_TO_LOAD = 8  # of the plain endpoint, which listens before it has the model
 SETTLE_SECONDS = 20  # until the server has prepared its review, which takes a core
@@ -180,7 +180,8 @@ def soak(pid: int, port: int, texts: Sequence[str], connections: int, seconds: f
 
 def compare(model: str, connections: Sequence[int], seconds: float, soak_seconds: float) -> dict[str, Any]:
     """Put the servers under load, one after the other, and return what the result file holds."""
-    texts = [utterance.text for utterance in read_utterances(model, MAX_INTENTS)][:MAX_TEXTS]
+    utterances = stream_utterances(model, Description.read(model).intents)
+    texts = [utterance.text for utterance in utterances][:MAX_TEXTS]
     expected = {prediction.text: prediction for prediction in load(model).classify(texts)}
     content: dict[str, Any] = {"hardware": hardware("cpu"), "cores": os.cpu_count(), "seconds": seconds}
     serve = [sys.executable, "-m", "newfound", "serve", model, "--quiet", "--port", str(NEWFOUND_PORT)]

@@ -38,6 +38,7 @@ from benchmarks.harness.provenance import hardware, with_code_hash
 from benchmarks.harness.studies import whole_numbers
 
 from newfound.files import to_json, write_atomically
+from newfound.model.about import Description
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load, save
 
@@ -136,9 +137,9 @@ def serve(folder: str) -> None:
     from newfound.cli import app
     from newfound.review import session
 
-    def load_with_vectors(path: Path, **options: Any) -> IntentModel:
-        loaded = load(path, **options)
-        loaded.__dict__["utterance_vectors"] = torch.from_numpy(np.load(path / VECTORS_FILE))
+    def load_with_vectors(description: Description, **options: Any) -> IntentModel:
+        loaded = load(description, **options)
+        loaded.__dict__["utterance_vectors"] = torch.from_numpy(np.load(description.folder / VECTORS_FILE))
         return loaded
 
     def warm_up(self: session.ReviewSession) -> None:

@@ -3,11 +3,10 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newfound.algorithms.groups import default_levels, group_levels
+from newfound.algorithms.groups import group_levels
 
 
 def test_two_topics_by_hand():
@@ -23,11 +22,6 @@ def test_an_intent_that_is_alone_joins_the_most_similar_group():
     means = np.array([[1.0, 0.0, 0.0], [0.99, 0.1, 0.0], [0.0, 1.0, 0.0], [0.05, 1.0, 0.0], [0.3, 0.0, 1.0]])
     (groups,) = group_levels(means, [3])
     assert groups[4] == groups[0] == groups[1] != groups[2]
-
-
-@pytest.mark.parametrize(("intents", "levels"), [(5, ()), (9, (3,)), (150, (12,))])
-def test_without_levels_groups_are_as_large_as_they_are_many(intents, levels):
-    assert default_levels(intents) == levels
 
 
 @given(st.integers(0, 10**6), st.integers(2, 40), st.lists(st.integers(1, 45), min_size=1, max_size=3))

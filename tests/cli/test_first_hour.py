@@ -171,13 +171,13 @@ def test_descriptions_without_the_network_are_those_with_it(model, tiny_encoder)
     first, second = new_intents(model)
     decide(model, ("accept", {"intent": second}), ("rename", {"intent": first, "to": "moving"}))
     loaded = package.load(model, encoder=tiny_encoder)
-    for stored, computed in zip(loaded.intents, loaded.describer().describe_all(), strict=True):
+    for stored, computed in zip(loaded.intents, loaded.reviewed.describer().describe_all(), strict=True):
         assert stored.certainty == pytest.approx(computed.certainty, abs=2e-4)  # probabilities are stored rounded
         one, other = stored.as_dict(), computed.as_dict()
         for key in ("certainty", "expected_error", "id"):
             del one[key], other[key]
         assert one == other
-        assert stored.id == loaded.ids[stored.name]
+        assert stored.id == loaded.head.ids[stored.name]
 
 
 def exported(model, out, *options):
@@ -202,7 +202,7 @@ def test_exports_without_the_network_are_those_with_it(model, tmp_path, tiny_enc
     }[changed]
     if decisions:
         decide(model, *decisions)
-    assigned = package.load(model, encoder=tiny_encoder).assigned
+    assigned = package.load(model, encoder=tiny_encoder).utterances
     wanted = [(u.text, u.intent) for u in assigned if u.intent is not None]
     assert exported(model, tmp_path / "x.csv", "--with-guesses") == wanted
 

@@ -71,44 +71,6 @@ def test_rasa_survives_any_text(texts):
     assert all(line.startswith("- ") for line in lines)
 
 
-def test_dialogflow_es_has_what_an_agent_needs():
-    archive = zipfile.ZipFile(io.BytesIO(EXPORTS["dialogflow-es"].content(CORPUS, name="bot", language="en")))
-    names = archive.namelist()
-    assert json.loads(archive.read("package.json")) == {"version": "1.0.0"}
-    assert json.loads(archive.read("agent.json"))["language"] == "en"
-    intents = [name for name in names if name.startswith("intents/") and "_usersays_" not in name]
-    assert len(intents) == len(CORPUS.intents)
-    for name in intents:
-        about = json.loads(archive.read(name))
-        phrases = json.loads(archive.read(name.removesuffix(".json") + "_usersays_en.json"))
-        uuid.UUID(about["id"])
-        assert {"name", "auto", "responses", "priority", "events", "fallbackIntent"} <= set(about)
-        assert all(set(p) == {"id", "data", "isTemplate", "count", "lang"} for p in phrases)
-        assert all("/" not in part and ":" not in part for part in name.removeprefix("intents/").split("/"))
-    once, again = (EXPORTS["dialogflow-es"].content(CORPUS, name="bot") for _ in range(2))
-    assert once == again
-
-
-def test_clu_has_what_azure_documents():
-    """learn.microsoft.com, conversational language understanding, data formats."""
-    project = json.loads(EXPORTS["clu"].content(CORPUS, name="bot", language="en-us"))
-    assert set(project) == {"projectFileVersion", "stringIndexType", "metadata", "assets"}
-    assert project["metadata"]["projectKind"] == project["assets"]["projectKind"] == "Conversation"
-    categories = {intent["category"] for intent in project["assets"]["intents"]}
-    assert categories == set(CORPUS.intents)
-    for utterance in project["assets"]["utterances"]:
-        assert utterance["intent"] in categories
-        assert utterance["dataset"] in ("Train", "Test")
-        assert utterance["language"] == "en-us"
-
-
-def test_cx_intents_are_v3_resources():
-    intents = json.loads(EXPORTS["dialogflow-cx"].content(CORPUS, name="bot", language="en"))["intents"]
-    assert [intent["displayName"] for intent in intents] == list(CORPUS.intents)
-    for intent in intents:
-        assert all(p["repeatCount"] == 1 and p["parts"][0]["text"] for p in intent["trainingPhrases"])
-
-
 def _object(required, **optional):
     """A JSON schema of an object that has these properties and no others."""
     return {
@@ -232,16 +194,26 @@ def test_what_is_written_is_what_the_vendor_documents(format):
 
 
 def test_an_utterance_that_azure_would_refuse_is_cut():
-    project = json.loads(EXPORTS["clu"].content(Corpus.of(["a" * 600], ["x"]), name="bot", language="en"))
-    assert len(project["assets"]["utterances"][0]["text"]) == 500
+    project = json.loads(EXPORTS["clu"].content(Corpus.of(["a" * 600], ["x"]), name="bot", language="en-us"))
+    (utterance,) = project["assets"]["utterances"]
+    assert (len(utterance["text"]), utterance["language"]) == (500, "en-us")
 
 
 def test_an_agent_is_what_the_vendor_documents():
     jsonschema = pytest.importorskip("jsonschema")
-    archive = zipfile.ZipFile(io.BytesIO(EXPORTS["dialogflow-es"].content(CORPUS, name="bot", language="en")))
-    for name in archive.namelist():
-        if name.startswith("intents/"):
-            jsonschema.validate(json.loads(archive.read(name)), ES_PHRASES if "_usersays_" in name else ES_INTENT)
+    once, again = (EXPORTS["dialogflow-es"].content(CORPUS, name="bot", language="en") for _ in range(2))
+    assert once == again
+    archive = zipfile.ZipFile(io.BytesIO(once))
+    files = {name: json.loads(archive.read(name)) for name in archive.namelist()}
+    assert files.pop("package.json") == {"version": "1.0.0"}
+    assert files.pop("agent.json")["language"] == "en"
+    assert len(files) == 2 * len(CORPUS.intents)
+    for name, content in files.items():
+        is_phrases = name.endswith("_usersays_en.json")
+        jsonschema.validate(content, ES_PHRASES if is_phrases else ES_INTENT)
+        assert is_phrases or uuid.UUID(content["id"])
+        assert "/" not in name.removeprefix("intents/")
+        assert ":" not in name
 
 
 def test_a_table_for_spreadsheets_holds_no_formula():
@@ -271,17 +243,6 @@ def test_plain_csv_keeps_every_cell_as_it_is():
     corpus = Corpus.of(['=HYPERLINK("http://evil", "a")', "-1", "pay"], ["a", "a", "=b"])
     expected = 'text,label\n"=HYPERLINK(""http://evil"", ""a"")",a\n-1,a\npay,=b\n'
     assert EXPORTS["csv"].content(corpus).decode() == expected
-
-
-def test_a_dataset_folder_names_its_labels(tmp_path):
-    write_export(CORPUS, "datasets", tmp_path / "set")
-    card = yaml.safe_load((tmp_path / "set" / "README.md").read_text().split("---")[1])
-    names = card["dataset_info"]["features"][1]["dtype"]["class_label"]["names"]
-    assert list(names.values()) == list(CORPUS.intents)
-    rows = [json.loads(line) for line in (tmp_path / "set" / "train.jsonl").read_text().splitlines()]
-    assert len(rows) == len(CORPUS)
-    with pytest.raises(SettingsError, match="exists"):
-        write_export(CORPUS, "datasets", tmp_path / "set")
 
 
 def test_an_emoji_in_a_label_survives_in_a_dataset(tmp_path):
@@ -345,7 +306,7 @@ def test_label_studio_gets_annotations_and_predictions():
     assert tasks[5]["data"]["text"] == "two lines"
 
 
-FACTS = ModelFacts("owner/encoder", {"a": IntentFacts("known", 0.9, 0.62), "b": IntentFacts("new")})
+FACTS = ModelFacts("owner/encoder", {"a": IntentFacts("known", 0.62), "b": IntentFacts("new")})
 
 
 def test_semantic_router_gets_a_file_for_load_router():
@@ -377,11 +338,11 @@ def test_argilla_gets_a_folder_for_from_disk(tmp_path):
     options = [{"value": "a", "text": "a"}, {"value": "b", "text": "b"}]
     assert (question["name"], question["settings"]) == ("intent", {"type": "label_selection", "options": options})
     types = {m["name"]: m["settings"]["type"] for m in settings["metadata"]}
-    assert types == {"status": "terms", "labelled": "terms", "certainty": "float"}
+    assert types == {"status": "terms", "labelled": "terms"}
     first, second = content["records.json"]
     assert set(first) == {"id", "fields", "metadata", "suggestions", "responses", "vectors"}
     assert first["suggestions"] == {"intent": {"value": "a", "score": 1.0, "agent": "newfound"}}
-    assert first["metadata"] == {"status": "known", "labelled": "yes", "certainty": 0.9}
+    assert first["metadata"] == {"status": "known", "labelled": "yes"}
     assert second["fields"] == {"text": "move out"}
     assert second["suggestions"]["intent"]["score"] == 0.7
     assert second["metadata"] == {"status": "new", "labelled": "no"}

@@ -31,11 +31,11 @@ PACKAGES = ("onnxruntime-node@1.30.0", "@huggingface/tokenizers@0.2.0")
 def reviewed(saved, tiny_encoder, tmp_path_factory):
     """A model with a reliability, whose intents were renamed, merged, split and rejected."""
     folder = tmp_path_factory.mktemp("onnx") / "model"
-    model = newfound.load(saved, encoder=tiny_encoder).model
-    model = replace(model, calibration=replace(model.calibration, reliability=0.8))
+    model = newfound.load(saved, encoder=tiny_encoder).reviewed.model
+    model = replace(model, head=replace(model.head, calibration=replace(model.head.calibration, reliability=0.8)))
     model.save(folder, with_encoder=True)
     new = [intent.name for intent in model.intents if not intent.known]
-    parts = [[u.text for u in model.utterances if u.intent == len(model.intents) - 1][i::2][:3] for i in range(2)]
+    parts = [[u.text for u in model.utterances if u.intent == model.names[-1]][i::2][:3] for i in range(2)]
     ReviewStore(folder).decide(
         [
             Decision("rename", {"intent": "pay", "to": "Zahlung, bitte"}),

@@ -6,16 +6,16 @@ import pytest
 import torch
 
 from newfound.intents.description import IntentDescriber
-from newfound.model.types import AssignedUtterance, Overlap
+from newfound.model.types import Overlap, Utterance
 
 STATUSES = {"pay": "known", "leak": "accepted", "move": "new"}
 UTTERANCES = [
-    AssignedUtterance("pay my bill", "pay", True, 1.0),
-    AssignedUtterance("pay the bill", "pay", False, 0.5, count=3),
-    AssignedUtterance("a water leak", "leak", False, 0.9),
-    AssignedUtterance("leak of water", "leak", False, 0.7),
-    AssignedUtterance("moving house", "move", False, 0.6),
-    AssignedUtterance("hello", None, False, 0.4),
+    Utterance("pay my bill", "pay", True, 1.0),
+    Utterance("pay the bill", "pay", False, 0.5, count=3),
+    Utterance("a water leak", "leak", False, 0.9),
+    Utterance("leak of water", "leak", False, 0.7),
+    Utterance("moving house", "move", False, 0.6),
+    Utterance("hello", None, False, 0.4),
 ]
 VECTORS = torch.tensor([[1.0, 0, 0], [0.9, 0.1, 0], [0, 1, 0], [0, 0.8, 0.6], [0, 0, 1], [0.5, 0.5, 0.5]])
 # Rows of the nearest neighbours: of "leak", one of four is of another intent; the row of no intent does not count.

@@ -150,26 +150,7 @@ def test_names_do_not_depend_on_the_order_of_the_utterances():
     assert named(WORKS, DECLINED, RATE) == named(WORKS[::-1], DECLINED[::-1], RATE[::-1])
 
 
-WORDS_SAID = [
-    "the",
-    "my",
-    "i",
-    "to",
-    "not",
-    "cant",
-    "card",
-    "cards",
-    "log",
-    "in",
-    "top",
-    "up",
-    "pay",
-    "paid",
-    "is",
-    "7",
-    "",
-    "é",
-]
+WORDS_SAID = [*"the my i to not cant card cards log in top up pay paid is 7 é".split(), ""]
 
 
 @settings(max_examples=60)

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from newfound.intents.overview import traffic_of
-from newfound.model.types import AssignedUtterance
+from newfound.model.types import Utterance
 
 
 def utterance(intent, *, labelled=False, count=1):
-    return AssignedUtterance("text", intent, labelled, 1.0, count, "logs.csv", ())
+    return Utterance("text", intent, labelled, 1.0, count, "logs.csv", ())
 
 
 def test_shares_of_the_logs_by_hand():

@@ -66,9 +66,9 @@ def test_discover_and_update_ask_for_names_and_write_a_transcript(endpoint, file
     )
     assert done.returncode == 0, done.stderr
     model = newfound.load(out)
-    assert sorted(new_names(model.model)) == ["asked_name_0", "asked_name_1"]
-    overlaps = {overlap.name for intent in model.model.intents for overlap in intent.overlaps}
-    assert overlaps <= {intent.name for intent in model.model.intents}, "overlaps have the new names"
+    assert sorted(new_names(model)) == ["asked_name_0", "asked_name_1"]
+    overlaps = {overlap.name for intent in model.intents for overlap in intent.overlaps}
+    assert overlaps <= {intent.name for intent in model.intents}, "overlaps have the new names"
     lines = [json.loads(line) for line in asked.read_text().splitlines()]
     assert sorted(line["prompt"] for line in lines) == sorted(endpoint.prompts)
     assert sum(map(is_for_a_name, endpoint.prompts)) == 2
@@ -82,7 +82,7 @@ def test_discover_and_update_ask_for_names_and_write_a_transcript(endpoint, file
     assert done.returncode == 0, done.stderr
     asked_in_the_update = sum(map(is_for_a_name, endpoint.prompts)) - 2
     assert asked_in_the_update == sum(
-        name.startswith("asked_name") for name in new_names(newfound.load(tmp_path / "next").model)
+        name.startswith("asked_name") for name in new_names(newfound.load(tmp_path / "next").reviewed.model)
     )
     assert asked_in_the_update == 1
 

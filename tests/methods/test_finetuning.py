@@ -43,8 +43,8 @@ def test_schedules_that_cannot_work_are_refused(wrong):
 
 
 def test_every_layer_moves_and_the_word_embeddings_do_not(tuned, tiny_encoder):
-    tail = tuned.model_.network.tail
-    fresh = tiny_encoder.tail(tuned.model_.tune)
+    tail = tuned.model_.embedder.network.tail
+    fresh = tiny_encoder.tail(tuned.model_.embedder.tune)
     before, after = dict(fresh.named_parameters()), dict(tail.named_parameters())
     moved = {name for name in after if not torch.equal(before[name], after[name])}
     assert not any("embeddings" in name for name in moved)
@@ -60,8 +60,8 @@ def test_the_loss_falls(tuned):
 
 def test_half_of_the_layers_move_by_default(tiny_encoder, themed):
     model = Consensus(encoder=tiny_encoder, logs="novel", **FAST).fit(themed.texts, themed.labels).model_
-    assert model.tune.layers == 1, "of three"
-    assert not model.tune.everything
+    assert model.embedder.tune.layers == 1, "of three"
+    assert not model.embedder.tune.everything
 
 
 def test_same_seed_same_model(tiny_encoder, themed, tuned):

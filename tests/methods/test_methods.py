@@ -211,7 +211,7 @@ def test_trunk_dropout_and_stored_views_predict_without_noise(tiny_encoder, them
     for settings in ({"trunk_dropout": True}, {"trunk_views": 3}, {"trunk_views": 0}):
         fitted = fit(DPL, tiny_encoder, themed, tune="last", **settings)
         assert np.array_equal(fitted.predict_proba(themed.texts), fitted.predict_proba(themed.texts))
-        assert fitted.model_.network.tail.trunk is None
+        assert fitted.model_.embedder.network.tail.trunk is None
 
 
 def test_stored_views_differ_and_none_is_the_clean_one(tiny_encoder, themed):
@@ -248,7 +248,7 @@ def test_prototypes_start_where_they_are_told(tiny_encoder, themed):
     def prototypes(start):
         fitted = DPL(encoder=tiny_encoder, tune="heads", start=start, **{**FAST, "epochs": 0})
         fitted.fit(themed.texts, themed.labels)
-        network = fitted.model_.network
+        network = fitted.model_.embedder.network
         assert isinstance(network, PrototypeNetwork)
         return network.mu
 

@@ -23,7 +23,7 @@ def test_the_order_of_the_rows_does_not_matter(themed, tiny_encoder, tune):
     assert other.labels_.tolist() == [one.labels_[i] for i in order], "they are in the order of the texts"
     assert [u.text for u in other.model_.utterances] == [themed.texts[i] for i in order]
     assert other.intents == one.intents
-    weights = [method.model_.network.classifier.weight.detach().numpy() for method in (one, other)]
+    weights = [method.model_.embedder.network.classifier.weight.detach().numpy() for method in (one, other)]
     assert np.array_equal(*weights)
 
 
@@ -36,5 +36,5 @@ def test_what_was_encoded_before_does_not_matter(themed, tiny_encoder, tmp_path,
         for count in before:
             encoder.features(themed.texts[count:-1:count], encoder.tune(tune))
             encoder.features(themed.texts[:1], encoder.tune(tune))
-        weights.append(fitted(themed, encoder, tune=tune).model_.network.classifier.weight.detach().numpy())
+        weights.append(fitted(themed, encoder, tune=tune).model_.embedder.network.classifier.weight.detach().numpy())
     assert np.array_equal(*weights)

@@ -13,7 +13,6 @@ import newfound
 from commands import newfound as command
 from newfound.errors import HubError, SettingsError
 from newfound.model import hub as client
-from newfound.model.card import is_generated
 from newfound.model.folder import load
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
@@ -82,7 +81,7 @@ def test_decisions_go_along_and_texts_in_them_are_refused(hub, model):
     assert "water_leak" in newfound.load("hf://ana/bank-bot").names
     assert b"| water_leak | known |" in hub.files("ana/bank-bot")["README.md"]
     assert b"secret" not in hub.files("ana/bank-bot")["review.sqlite3"]
-    text = newfound.load(model).model.utterances[0].text
+    text = newfound.load(model).utterances[0].text
     store.decide([Decision("move", {"texts": [text], "to": "pay"})], author="ana")
     with pytest.raises(SettingsError, match="has moved or split utterances, and has their texts; refit"):
         newfound.push(model, "ana/bank-bot")
@@ -91,15 +90,15 @@ def test_decisions_go_along_and_texts_in_them_are_refused(hub, model):
     assert newfound.load("hf://ana/bank-bot").predict([text]) == ["pay"]
 
 
-def test_a_card_that_somebody_edited_is_kept_here_and_on_the_hub(hub, model):
+def test_a_push_writes_its_card_or_the_one_that_somebody_wrote_into_the_folder(hub, model):
     newfound.push(model, "ana/bank-bot")
-    assert is_generated(hub.files("ana/bank-bot")["README.md"])
-    hub.files("ana/bank-bot")["README.md"] = b"# Mine\n"
+    generated = hub.files("ana/bank-bot")["README.md"]
+    hub.files("ana/bank-bot")["README.md"] = b"# Edited on the hub\n"
     newfound.push(model, "ana/bank-bot", with_utterances=True)
+    assert hub.files("ana/bank-bot")["README.md"] == generated
+    (model / "README.md").write_text("# Mine\n")
+    newfound.push(model, "ana/bank-bot")
     assert hub.files("ana/bank-bot")["README.md"] == b"# Mine\n"
-    (model / "README.md").write_text("# Local\n")
-    newfound.push(model, "ana/other")
-    assert hub.files("ana/other")["README.md"] == b"# Local\n"
 
 
 def test_nothing_is_put_into_a_public_model_that_is_asked_to_be_private(hub, model):

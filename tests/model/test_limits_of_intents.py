@@ -44,7 +44,7 @@ def test_the_share_is_put_aside_and_nothing_that_is_labelled(method):
 def test_predictions_of_the_logs_are_what_is_stored(method):
     model = method.model_
     logs = [u for u in model.utterances if not u.labelled]
-    names = [None if u.intent is None else model.intents[u.intent].name for u in logs]
+    names = [u.intent for u in logs]
     texts = [u.text for u in logs]
     assert model.predict(texts) == names
     assert [p.intent for p in model.classify(texts)] == names
@@ -55,7 +55,7 @@ def test_predictions_of_the_logs_are_what_is_stored(method):
     assert model.predict_proba(outside).max() == 0
     refused, kept = (
         model.classify(outside, top=2),
-        replace(model, intents=[replace(i, min_similarity=-1.0, takes_wordless=True) for i in model.intents]),
+        model.with_intents([replace(i, min_similarity=-1.0, takes_wordless=True) for i in model.intents]),
     )
     assert [(p.probability, p.top) for p in refused] == [(p.probability, p.top) for p in kept.classify(outside, top=2)]
     assert all(0 < p.probability < 1 and p.top[0].probability == p.probability for p in refused), "of its candidates"
@@ -76,7 +76,7 @@ def test_a_folder_keeps_the_limits(method, folder, tiny_encoder):
 def test_small_talk_belongs_to_no_intent_that_does_not_take_it(method, tmp_path, tiny_encoder):
     model = method.model_
     texts = ["pay the bill", "thank you, bye", "hallo und danke"]
-    strict = replace(model, intents=tuple(replace(intent, takes_small_talk=False) for intent in model.intents))
+    strict = model.with_intents([replace(intent, takes_small_talk=False) for intent in model.intents])
     assert strict.predict(texts) == [model.predict(texts)[0], None, None]
     strict.save(tmp_path / "strict")
     loaded = load(tmp_path / "strict", encoder=tiny_encoder)
@@ -103,7 +103,7 @@ def test_scores_of_no_intent_by_hand(method, folder, tiny_encoder, tmp_path):
     """Three rows of no intent, of which two are predicted as such, and one known row that is taken for none."""
     model = method.model_
     none = [u.text for u in model.utterances if u.intent is None]
-    pay = [u.text for u in model.utterances if u.labelled and u.intent == 2 and model.predict([u.text]) == ["pay"]]
+    pay = [u.text for u in model.utterances if u.labelled and u.intent == "pay" and model.predict([u.text]) == ["pay"]]
     texts, labels = [none[0], none[1], pay[0], none[2], pay[1]], ["other", "other", "other", "pay", "pay"]
     result = newfound.evaluate(folder, (texts, labels), encoder=tiny_encoder, out_of_scope="other")
     scores = result.no_intent
@@ -114,7 +114,7 @@ def test_scores_of_no_intent_by_hand(method, folder, tiny_encoder, tmp_path):
     assert "other" not in {match.label for match in result.matches}, "no intent is to match what is out of scope"
     named = [row for row in result.rows if row.intent is not None]
     assert result.mean_confidence == pytest.approx(100 * sum(row.probability for row in named) / 2, abs=1e-3)
-    new = next(i for i, intent in enumerate(model.intents) if not intent.known)
+    new = next(intent.name for intent in model.intents if not intent.known)
     junk = [u.text for u in model.utterances if u.intent == new][:4]
     matched = newfound.evaluate(folder, (junk, [*["other"] * 3, "wind"]), encoder=tiny_encoder, out_of_scope="other")
     assert ("wind", 1, 4) in [(m.label, m.shared, m.of_intent) for m in matched.matches], "with what is out of scope"
@@ -136,9 +136,9 @@ def test_evaluation_prints_the_scores_and_refuses_a_label_that_is_not_there(fold
 
 def test_the_summary_and_the_report_name_them(folder, tiny_encoder, tiny_folder, themed, tmp_path):
     reviewed = newfound.load(folder, encoder=tiny_encoder)
-    write_page(reviewed, tmp_path / "page.html", title="bot")
+    write_page(reviewed.reviewed, tmp_path / "page.html", title="bot")
     page = (tmp_path / "page.html").read_text()
-    without = [u.text for u in reviewed.model.utterances if u.intent is None]
+    without = [u.text for u in reviewed.utterances if u.intent is None]
     assert "utterances of no intent" in page
     assert f"{len(without)}, for instance {without[0]}; " in page
     (tmp_path / "logs.txt").write_text("\n".join([*themed.unlabelled().texts, "12", "12", "12"]))

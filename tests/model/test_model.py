@@ -239,7 +239,7 @@ def test_outlier_scores_are_shares_of_the_labelled_training_data(tiny_encoder, t
 
 def test_vectors_of_a_fine_tuned_model_are_computed_once(tiny_encoder, themed, tmp_path, monkeypatch):
     from newfound import Consensus
-    from newfound.model.classifier import IntentModel
+    from newfound.model.embedder import NetworkEmbedder
 
     settings = {"encoder": tiny_encoder, "n_new": 2, "epochs": 2, "finetune_steps": 5, "device": "cpu"}
     fitted = Consensus(**settings, tune="layers", logs="novel").fit(themed.texts, themed.labels)
@@ -251,7 +251,7 @@ def test_vectors_of_a_fine_tuned_model_are_computed_once(tiny_encoder, themed, t
     def not_again(*arguments):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(IntentModel, "_vectors", not_again)
+    monkeypatch.setattr(NetworkEmbedder, "_vectors", not_again)
     assert torch.equal(again.utterance_vectors, first)
     with pytest.raises(AssertionError, match="computed again"):
         _ = other.utterance_vectors  # other weights, other vectors

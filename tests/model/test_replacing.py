@@ -13,8 +13,8 @@ import safetensors.torch
 import newfound
 from newfound.errors import ConflictError, OutputError
 from newfound.files import hold_folder
-from newfound.model.beside import load_answers
 from newfound.model.folder import load, save
+from newfound.model.sidecars import load_answers
 from newfound.review.decisions import Decision
 from newfound.review.history import read_history
 from newfound.review.store import ReviewStore
@@ -53,7 +53,7 @@ def test_nothing_said_about_a_replaced_model_is_recorded_for_its_successor(folde
     with pytest.raises(ConflictError, match="another model was put into model, nothing was recorded"):
         accept_last(store)
     with pytest.raises(ConflictError, match="another model"):
-        audit.record({audit.key(0): True})
+        audit.record({(audit.logs[0].text, audit.intents[0]): True})
     assert not (folder / "review.sqlite3").exists()
     assert load_answers(folder) == {}
 
@@ -71,7 +71,7 @@ def test_a_folder_is_replaced_when_nobody_records_in_it(folder, tiny_encoder):
 
 def test_answers_of_two_processes_are_all_kept(folder):
     audit = open_audit(folder)
-    keys = [audit.key(row) for row in range(40)]
+    keys = [(audit.logs[row].text, audit.intents[row]) for row in range(40)]
     children = []
     for number in range(2):
         children.append(os.fork())

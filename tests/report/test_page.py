@@ -70,7 +70,7 @@ def test_overlaps_by_hand():
 
 
 def test_intents_in_groups_lie_in_sections(reviewed, tmp_path):
-    groups = {intent.id: ("<bills>" if intent.known else "others",) for intent in reviewed.intents[1:]}
+    groups = {intent.id: ("<bills>" if intent.known else "others",) for intent in reviewed.classifier.intents[1:]}
     write_page(ReviewedModel(reviewed.model, reviewed.review, groups=groups), tmp_path / "page.html", title="bot")
     page = (tmp_path / "page.html").read_text()
     assert re.findall("<summary>(.*?)</summary>", page) == [

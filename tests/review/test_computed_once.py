@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -15,10 +16,10 @@ import pytest
 from newfound.errors import ConflictError
 from newfound.files import REVIEW_FILE
 from newfound.questions import evidence
-from newfound.review import reviewed, sqlite
+from newfound.review import reviewed, sqlite, store
 from newfound.review.decisions import Decision
-from newfound.review.queries import ReviewView
 from newfound.review.questions import ReviewQueue
+from newfound.review.reviewed import ReviewedModel
 from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore
 
@@ -115,50 +116,48 @@ def test_a_decision_costs_what_it_changes_and_not_what_there_is(session, monkeyp
     assert ours.reviewed.utterance_probabilities.equal(fresh.reviewed.utterance_probabilities)
 
 
-def test_a_decision_makes_the_state_once_and_while_nobody_is_kept_waiting(session, monkeypatch):
+def test_a_state_is_made_once_for_each_decision_and_not_while_the_log_is_locked(session, monkeypatch):
     path = session.folder / REVIEW_FILE
-    made, state = [], ReviewView.state
+    made, describe = [], ReviewedModel.describer
 
-    def checking(self):
+    def checking(self, **more):
         if path.exists():
             with sqlite3.connect(path, timeout=0) as other:
                 other.execute("BEGIN IMMEDIATE")  # raises if the log is locked
                 other.execute("ROLLBACK")
         made.append(self)
-        return state(self)
+        return describe(self, **more)
 
-    monkeypatch.setattr(ReviewView, "state", checking)
+    monkeypatch.setattr(ReviewedModel, "describer", checking)
     name = session.store.names[-1]
-    session.decide([Decision("accept", {"intent": name})], author="ana")
-    assert len(made) == 1, "also for the first decision, which makes the file"
-    session.decide([Decision("comment", {"intent": name, "text": "yes"})], author="ana")
-    session.undo(author="ana")
-    assert len(made) == 3
-    assert session.view() is made[-1], "the view that was made for the check is the one that is shown"
+    for number, decision in enumerate([("accept", {}), ("comment", {"text": "yes"})], 1):
+        session.decide([Decision(decision[0], {"intent": name, **decision[1]})], author="ana")
+        assert session.view().state() == session.view().state()
+        assert len(made) == number
+    assert session.view() is session.view(), "until somebody decides"
 
 
-def test_what_others_record_during_the_check_is_heeded(session):
-    """The check runs before the log is locked; a decision that comes between the two is not overlooked."""
+def test_what_others_record_before_the_log_is_locked_is_heeded(session, monkeypatch):
     first, second = session.store.names[-2:]
-    other, seen = ReviewStore(session.folder), []
+    other, hold = ReviewStore(session.folder), store.hold_model
 
-    def check(review):
-        seen.append(dict(review.slots))
-        if len(seen) == 1:
-            other.decide([Decision("rename", {"intent": second, "to": "theirs"})], author="bo")
+    def after(decision):
+        @contextmanager
+        def holding(*given, **more):
+            with monkeypatch.context() as patch:
+                patch.setattr(store, "hold_model", hold)
+                other.decide([decision], author="bo")
+            with hold(*given, **more):
+                yield
 
-    session.store.decide([Decision("accept", {"intent": first})], author="ana", expected_version=0, check=check)
-    assert "theirs" not in seen[0].values()
-    assert "theirs" in seen[1].values()
+        monkeypatch.setattr(store, "hold_model", holding)
+
+    after(Decision("rename", {"intent": second, "to": "theirs"}))
+    session.store.decide([Decision("accept", {"intent": first})], author="ana", expected_version=0)
     assert [entry.author for entry in session.store.entries()] == ["bo", "ana"]
-
-    def contradict(review):
-        other.decide([Decision("rename", {"intent": first, "to": "gone"})], author="bo")
-
+    after(Decision("rename", {"intent": first, "to": "gone"}))
     with pytest.raises(ConflictError, match="bo renamed"):
-        session.store.decide(
-            [Decision("reject", {"intent": first})], author="ana", expected_version=2, check=contradict
-        )
+        session.store.decide([Decision("reject", {"intent": first})], author="ana", expected_version=2)
 
 
 def test_a_computation_that_failed_is_tried_again_in_one_thread_for_all_models(session, tiny_encoder, monkeypatch):

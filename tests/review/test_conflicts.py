@@ -13,7 +13,7 @@ from test_any_decisions import decisions
 from newfound.errors import ConflictError, DecisionError
 from newfound.files import REVIEW_FILE
 from newfound.review.decisions import Decision, check_new
-from newfound.review.entries import Entry, check_conflicts, events
+from newfound.review.entries import Entry, check_conflicts, events, version_of
 from newfound.review.reviewed import load
 from newfound.review.session import ReviewSession
 from newfound.review.state import Review
@@ -123,7 +123,7 @@ def test_the_order_of_decisions_and_undos_does_not_depend_on_the_clock(folder, m
     with sqlite3.connect(folder / REVIEW_FILE) as connection:
         connection.execute("UPDATE decisions SET at = '2999-01-01T00:00:00+00:00'")
     store.decide([Decision("rename", {"intent": second, "to": "two"})], author="bo")
-    seen = store.version()
+    seen = version_of(store.entries())
     store.undo(author="bo", id=1)
     store.decide([Decision("accept", {"intent": "two"})], author="bo")
     happened = events(store.entries())
@@ -207,7 +207,7 @@ def test_decisions_in_words():
 def test_what_was_taken_back_meanwhile_is_no_conflict(folder):
     store = ReviewStore(folder)
     new = store.names[-1]
-    seen = store.version()
+    seen = version_of(store.entries())
     store.decide([Decision("reject", {"intent": new})], author="ana")
     with pytest.raises(ConflictError, match="ana rejected"):
         store.decide([Decision("accept", {"intent": new})], author="bo", expected_version=seen)
@@ -228,7 +228,7 @@ def test_moves_of_the_same_utterances_are_compared_however_they_are_batched(fold
 
 
 def store_texts(folder):
-    return [u.text for u in load(folder).model.utterances]
+    return [u.text for u in load(folder).utterances]
 
 
 def test_a_comment_that_two_parts_share_is_shown_once_when_they_are_merged_again():

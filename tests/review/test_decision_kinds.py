@@ -12,6 +12,7 @@ import pytest
 from newfound.errors import ConflictError, DecisionError
 from newfound.files import REVIEW_FILE
 from newfound.review.decisions import EXISTS, KINDS, STATUS, Decision, Kind, parse
+from newfound.review.entries import version_of
 from newfound.review.sqlite import SCHEMA
 from newfound.review.store import ReviewStore
 
@@ -42,7 +43,7 @@ def test_a_kind_from_outside_is_recorded_told_and_compared(store, monkeypatch):
     monkeypatch.setitem(KINDS, "doubt", Doubt)
     new = store.names[-1]
     store.decide([parse({"accept": new})], author="ana")
-    seen = store.version()
+    seen = version_of(store.entries())
     (entry,) = store.decide([parse({"doubt": new})], author="bo", expected_version=seen)
     assert (entry.kind, entry.arguments, entry.words) == ("doubt", {"intent": new}, f"doubted {new}")
     assert store.review().accepted == set()

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from newfound.intents.description import IntentDescriber
-from newfound.model.types import AssignedUtterance
+from newfound.model.types import Utterance
 from newfound.review.proposals import TwoParts, confused_pairs, merge_proposals, split_proposal, two_parts
 
 
@@ -20,7 +20,7 @@ def around(angle, n, spread=0.05):
 def described(groups, probabilities=None):
     """A describer of intents, each with some texts and their vectors; the second intent is a known one."""
     statuses = {name: "known" if i == 1 else "new" for i, name in enumerate(groups)}
-    utterances = [AssignedUtterance(text, name, False, 0.9) for name, (texts, _) in groups.items() for text in texts]
+    utterances = [Utterance(text, name, False, 0.9) for name, (texts, _) in groups.items() for text in texts]
     vectors = torch.cat([x for _, x in groups.values()])
     return IntentDescriber(statuses, utterances, vectors, lambda: probabilities), F.normalize(vectors, dim=-1)
 
@@ -84,7 +84,7 @@ def test_confused_pairs_add_what_is_expected_in_both_directions():
 
 
 def test_pairs_that_are_hardly_ever_mixed_up_and_utterances_of_no_intent_do_not_count():
-    utterances = [AssignedUtterance("x", None, False, 0.9), AssignedUtterance("y", "a", False, 0.9)]
+    utterances = [Utterance("x", None, False, 0.9), Utterance("y", "a", False, 0.9)]
     probabilities = torch.tensor([[0.5, 0.5], [0.9, 0.1]])
     describer = IntentDescriber({"a": "new", "b": "new"}, utterances, around(0, 2), lambda: probabilities)
     assert confused_pairs(describer, range(2), count=5) == []

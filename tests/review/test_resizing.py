@@ -224,27 +224,3 @@ def test_how_sure_an_estimate_is():
         {"estimate": {"n_new": "x", "low": 1, "high": 2}},
     ):
         assert estimated_number(damaged) is None
-
-
-def test_one_intent_is_split_with_a_preview_in_every_interface(many, tmp_path, tiny_folder):
-    one, other = (shutil.copytree(many, tmp_path / name) for name in ("one", "other"))
-    largest = max((i for i in ReviewStore(one).intents if not i.known), key=lambda i: i.size).name
-    encoder = ("--encoder", tiny_folder)
-    shown = command("review", "resize", one, "--split", largest, "--preview", *encoder)
-    assert shown.returncode == 0, shown.stderr
-    assert f"Nothing was recorded. Do it: newfound review resize {one} --split {largest}" in shown.stdout
-    assert ReviewStore(one).entries() == []
-    preview = newfound.resize(other, split=largest, preview=True, encoder=str(tiny_folder)).resizing
-    (change,) = preview.changes
-    assert (change.kind, change.before[0].name, len(change.after)) == ("split", largest, 2)
-    done = newfound.resize(other, split=largest, author="ana", encoder=str(tiny_folder))
-    assert command("review", "resize", one, "--split", largest, *encoder).returncode == 0
-    decisions = [[entry.decision for entry in ReviewStore(folder).entries()] for folder in (one, other)]
-    assert decisions[0] == decisions[1] == list(preview.decisions)
-    intents = {i.name: i for i in newfound.load(other, encoder=str(tiny_folder)).intents}
-    assert {part.name: part.size for part in change.after} == {p.name: intents[p.name].size for p in change.after}
-    assert len(done.entries) == 1
-    assert command("review", "undo", one).returncode == 0
-    refused = command("review", "resize", one, "--split", largest, "--to", 3, *encoder)
-    assert (refused.returncode, len(refused.stderr.strip().splitlines())) == (2, 1)
-    assert command("review", "resize", one, "--split", "nothing", *encoder).returncode == 2

@@ -17,6 +17,7 @@ from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
 from newfound.methods.kmeans import KMeans
 from newfound.review.decisions import Decision, parse
+from newfound.review.entries import version_of
 from newfound.review.reviewed import load
 from newfound.review.state import WHOLE, Review
 from newfound.review.store import ReviewStore
@@ -135,7 +136,7 @@ def new_names(folder):
 def test_decisions_are_kept_with_author_and_time_and_can_be_undone(folder):
     store = ReviewStore(folder)
     first, second = new_names(folder)
-    assert store.version() == 0
+    assert version_of(store.entries()) == 0
     assert not store.exists or store.entries() == []
     store.decide([Decision("rename", {"intent": first, "to": "solar"})], author="ana")
     store.decide([Decision("merge", {"intents": ["solar"], "into": second})], author="ben")
@@ -242,6 +243,13 @@ def test_a_split_divides_by_the_utterances_that_describe_its_parts(folder, fitte
     assert opened.predict_proba(of_first).sum(1) == pytest.approx(1, abs=1e-4)
 
 
+def test_a_loaded_model_is_what_a_fit_returns_and_is_not_saved_without_its_decisions(folder, fitted, tiny_encoder):
+    opened = load(folder, encoder=tiny_encoder)
+    assert type(opened) is type(fitted.model_)
+    with pytest.raises(ModelError, match="copy its folder"):
+        opened.save(folder.with_name("other"))
+
+
 def test_refitting_learns_the_decisions_and_leaves_the_model_alone(folder, themed, tiny_encoder, tmp_path):
     first, second = new_names(folder)
     content = (folder / "weights.safetensors").read_bytes()
@@ -292,13 +300,13 @@ def test_the_commands(folder, tiny_folder, tmp_path):
 def test_utterances_are_needed_and_damaged_ones_named(fitted, tmp_path, tiny_encoder):
     fitted.model_.save(tmp_path / "bare", with_utterances=False)
     with pytest.raises(ModelError, match="without its utterances"):
-        load(tmp_path / "bare", encoder=tiny_encoder).assigned  # noqa: B018
+        load(tmp_path / "bare", encoder=tiny_encoder).utterances  # noqa: B018
     fitted.save(tmp_path / "odd")
     (tmp_path / "odd" / "utterances.jsonl").write_text('{"text": "a"}\n')
     opened = load(tmp_path / "odd", encoder=tiny_encoder)
     assert opened.predict(["a"]), "who only predicts does not read them"
     with pytest.raises(ModelError, match="line 1: damaged"):
-        opened.assigned  # noqa: B018
+        opened.utterances  # noqa: B018
 
 
 def test_half_a_character_is_refused(folder):

@@ -11,7 +11,7 @@ from newfound.questions.annotators import Answer
 from newfound.review.carrying import Carried
 from newfound.review.decisions import Decision
 from newfound.review.questions import LogVotes, ReviewQuestions, recluster
-from newfound.review.reviewed import load
+from newfound.review.reviewed import load_reviewed
 from newfound.review.session import ReviewSession
 from newfound.workflows.refitting import RefitRequest, refit
 
@@ -47,7 +47,7 @@ def test_questions_head_the_queue_in_the_order_of_their_gain_and_nothing_comes_t
 def test_similar_utterances_follow_a_move_at_the_refit(session, tiny_encoder, tmp_path):
     item, other = a_move(session)
     session.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")
-    reviewed = load(session.folder, encoder=tiny_encoder)
+    reviewed = load_reviewed(session.folder, encoder=tiny_encoder)
     corpus, followed = recluster(reviewed, Carried.of(reviewed).corpus)
     assert followed == item.stands_for - 1
     before = Carried.of(reviewed).corpus
@@ -67,7 +67,7 @@ def test_similar_utterances_follow_a_move_at_the_refit(session, tiny_encoder, tm
 def test_without_a_move_nothing_is_clustered_again(session, tiny_encoder):
     new = next(i.name for i in session.view().state().intents if not i.known)
     session.decide([Decision("accept", {"intent": new})], author="ana")
-    reviewed = load(session.folder, encoder=tiny_encoder)
+    reviewed = load_reviewed(session.folder, encoder=tiny_encoder)
     assert recluster(reviewed, Carried.of(reviewed).corpus) == (Carried.of(reviewed).corpus, 0)
 
 
@@ -78,7 +78,7 @@ def test_utterances_that_a_person_assigned_stay_whatever_follows_others(session,
     kept = [text for text in texts if text != item.text][::2]
     session.decide([Decision("move", {"texts": kept, "to": item.intent})], author="ana")
     session.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")
-    reviewed = load(session.folder, encoder=tiny_encoder)
+    reviewed = load_reviewed(session.folder, encoder=tiny_encoder)
     names = ReviewQuestions(reviewed, LogVotes(reviewed.model)).labels()
     of_text = {reviewed.model.utterances[i].text: name for i, name in names.items()}
     assert of_text[item.text] == other

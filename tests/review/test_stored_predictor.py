@@ -14,7 +14,7 @@ import newfound
 from newfound.errors import MissingExtra, SettingsError
 from newfound.methods.kmeans import KMeans
 from newfound.review.decisions import Decision
-from newfound.review.predictor import open_stored
+from newfound.review.opening import open_stored
 from newfound.review.store import ReviewStore
 from newfound.workflows.prediction import PredictRequest, stream_predictions
 
@@ -48,7 +48,7 @@ def test_answers_are_those_of_torch_with_and_without_decisions(folder, monkeypat
     assert_alike(open_stored(folder, "fp32").classify(TEXTS, top=3), expected)
     about = json.loads((folder / "model.json").read_text())
     new = [intent["name"] for intent in about["intents"] if not intent["known"]]
-    utterances = [u.text for u in newfound.load(folder).model.utterances if u.intent == len(about["intents"]) - 1]
+    utterances = [u.text for u in newfound.load(folder).utterances if u.intent == new[1]]
     ReviewStore(folder).decide(
         [
             Decision("split", {"intent": new[1], "into": {"one": utterances[:2], "two": utterances[2:4]}}),
@@ -91,7 +91,7 @@ def test_a_trained_model_is_answered_by_a_graph_of_its_own(tune, tiny_encoder, t
 
 
 def test_a_model_with_its_encoder_works_alike(folder, tmp_path, monkeypatch):
-    newfound.load(folder).model.save(tmp_path / "whole", with_encoder=True)
+    newfound.load(folder).reviewed.model.save(tmp_path / "whole", with_encoder=True)
     assert_alike(newfound.predict(tmp_path / "whole", TEXTS, device="cpu"), by_torch(folder, monkeypatch))
 
 
@@ -138,7 +138,7 @@ def test_a_model_whose_encoder_has_no_graph_is_told_once(folder, monkeypatch):
 
     engine._open_sessions.clear()
     monkeypatch.setattr(engine, "find_graph", lambda key: None)
-    monkeypatch.setattr("newfound.review.predictor.find_graph", lambda key: None)
+    monkeypatch.setattr("newfound.review.opening.find_graph", lambda key: None)
     monkeypatch.setattr(graph, "encoder_graph", refuse)
 
     class Listening:

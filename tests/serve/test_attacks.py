@@ -152,4 +152,4 @@ def test_a_killed_refit_leaves_the_model_and_no_half_of_another(folder, tiny_enc
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
         if out.exists():
             assert load(out, encoder=tiny_encoder).predict(["pay"])
-    assert load(folder, encoder=tiny_encoder).review.accepted
+    assert load(folder, encoder=tiny_encoder).reviewed.review.accepted

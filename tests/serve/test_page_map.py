@@ -8,7 +8,7 @@ import pytest
 from browsing import answer_dialog, fetched, names, open_intent, said, to_view
 from serving import columns_of
 
-from newfound.model.beside import write_groups
+from newfound.model.sidecars import write_groups
 
 pytest_plugins = ["browsing_fixtures"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from browsing import accept, answer_dialog, decisions, fetched, names, open_intent, press, said, to_view
 
 from conftest import HOSTILE
-from newfound.model.beside import load_answers
+from newfound.model.sidecars import load_answers
 
 pytest_plugins = ["browsing_fixtures"]
 BOXES = "ul.utterances li input"

@@ -52,4 +52,4 @@ def test_only_decisions_about_the_same_utterance_are_refused(saved, tmp_path, ti
     for author, text in refused:
         assert any(text in str(entry) and entry["author"] != author for entry in entries), text
     assert len(entries) == REVIEWERS * DECISIONS - len(refused)
-    assert load(folder, encoder=tiny_encoder).assigned, "the folder is whole"
+    assert load(folder, encoder=tiny_encoder).utterances, "the folder is whole"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 import sys
@@ -14,7 +13,7 @@ import newfound
 from commands import newfound as command
 from newfound.errors import DataError, ModelError, SettingsError, TargetExists
 from newfound.files import check_replaceable
-from newfound.model.beside import load_answers, load_thresholds
+from newfound.model.sidecars import load_answers, load_thresholds
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 
@@ -62,24 +61,15 @@ def test_an_audit_goes_on_and_its_answers_stay_with_renamed_intents_and_moved_ut
     assert newfound.audit(model, 12).outdated > 0
 
 
-def test_an_audit_is_the_same_in_every_interface(model, tmp_path, tiny_encoder):
-    file = tmp_path / "questions.csv"
-    done = command("audit", model, "--questions", 8, "--answers", file)
-    assert done.returncode == 0, done.stderr
-    with file.open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert [row["text"] for row in rows] == [q.text for q in newfound.audit(model, 8).questions]
-    refused = command("audit", model, "--answers", file)
-    assert refused.returncode == 2
-    assert "no answers yet" in refused.stderr
-    for row in rows:
-        row["belongs"] = "yes"
-    rows[0]["belongs"], rows[1]["belongs"] = "n", ""
-    with file.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    printed = command("audit", model, "--answers", file, "--json")
+def test_an_audit_is_the_same_in_every_interface(model, tiny_encoder):
+    questions = newfound.audit(model, 8).questions
+    printed = command("audit", model, "--questions", 8, "--json")
+    assert [q["text"] for q in json.loads(printed.stdout)["questions"]] == [q.text for q in questions]
+    asked = command("audit", model, "--questions", 8, stdin="n\ns\ny\nu\n" + "y\n" * 6)
+    assert asked.returncode == 0, asked.stderr
+    assert f"“{questions[0].text}”\nDoes it belong to {questions[0].intent}?" in asked.stdout
+    assert "from 7 answers" in asked.stdout
+    printed = command("audit", model, "--json")
     assert printed.returncode == 0, printed.stderr
     expected = newfound.audit(model, 0)
     assert json.loads(printed.stdout)["accuracy"]["value"] == expected.accuracy.value
@@ -96,9 +86,8 @@ def test_an_audit_is_the_same_in_every_interface(model, tmp_path, tiny_encoder):
     assert len(load_answers(model)) == 8
 
 
-def test_thresholds_are_in_predictions_of_every_interface(model, themed, tmp_path, tiny_folder, tiny_encoder):
+def test_thresholds_are_in_predictions_and_stay_with_renamed_intents(model, themed, tiny_encoder):
     texts = [*themed.texts[::9], "zzz qqq"]
-    (tmp_path / "texts.txt").write_text("\n".join(texts))
     plain = newfound.predict(model, texts, encoder=tiny_encoder, device="cpu")
     assert {p.above_threshold for p in plain} == {None}
     result = newfound.thresholds(model, 0.9)
@@ -111,20 +100,9 @@ def test_thresholds_are_in_predictions_of_every_interface(model, themed, tmp_pat
     assert len(set(expected)) == 2
     loaded = newfound.load(model, encoder=tiny_encoder)
     assert [p.above_threshold for p in loaded.classify(texts)] == expected
-    for format in ("jsonl", "csv"):
-        printed = command("predict", model, tmp_path / "texts.txt", "--encoder", tiny_folder, "--format", format)
-        lines = printed.stdout.splitlines()
-        rows = [json.loads(line) for line in lines] if format == "jsonl" else list(csv.DictReader(lines))
-        assert [row["above_threshold"] in (True, "true") for row in rows] == expected
-        assert [row["intent"] or None for row in rows] == [p.intent for p in plain], "the intent stays"
-    newfound.write_predictions(model, texts, out=tmp_path / "p.parquet", encoder=tiny_encoder, device="cpu")
-    parquet = pytest.importorskip("pyarrow.parquet").read_table(tmp_path / "p.parquet")
-    assert parquet["above_threshold"].to_pylist() == expected
     limited = newfound.predict(model, texts, encoder=tiny_encoder, device="cpu", threshold=1.0)
     assert {p.above_threshold for p in limited if p.intent is None} == {False}
     with serving.client_of(model, tiny_encoder) as client:
-        answers = client.post("/v1/predict", json={"texts": texts}).json()["predictions"]
-        assert [a["above_threshold"] for a in answers] == expected
         assert client.post("/v1/thresholds", json={"precision": 0.9}).json()["coverage"] == result.coverage
         assert client.post("/v1/thresholds", json={"precision": 1.5}).status_code == 422
         empty = client.post("/v1/thresholds", json={"precision": 0.9999}).json()
@@ -199,7 +177,7 @@ def test_bad_input_is_one_clear_line(model, tmp_path):
     with pytest.raises(DataError, match="is no utterance of this model"):
         newfound.audit(model, 1, {("never said", id): True})
     for arguments, words in (
-        (("audit", model, "--json"), "no answers yet"),
+        (("audit", model, "--questions", "0"), "no answers yet"),
         (("thresholds", model, "--precision", "high"), "give a share"),
         (("thresholds", model), "--precision 95%"),
         (("predict", model, tmp_path / "x.txt", "--explain", "--format", "csv"), "JSON lines"),

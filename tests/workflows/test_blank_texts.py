@@ -24,7 +24,9 @@ def folder(saved, tiny_encoder, tmp_path_factory):
     """A model whose new intents have given up a part of their probability, with its encoder."""
     place = tmp_path_factory.mktemp("blank") / "model"
     model = load_unreviewed(saved, encoder=tiny_encoder)
-    replace(model, calibration=replace(model.calibration, reliability=0.8)).save(place, with_encoder=True)
+    replace(model, head=replace(model.head, calibration=replace(model.head.calibration, reliability=0.8))).save(
+        place, with_encoder=True
+    )
     return place
 
 
@@ -69,7 +71,7 @@ def test_blank_texts_get_no_intent_behind_every_door(folder, tmp_path):
 def test_blank_texts_get_no_intent_without_torch_and_without_newfound(folder, tmp_path):
     pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
     pytest.importorskip("onnx", reason="extra `onnx` not installed")
-    from newfound.review.predictor import open_stored
+    from newfound.review.opening import open_stored
 
     newfound.predict(folder, ["pay bill"], device="cpu")  # stores the graph
     stored = open_stored(folder, "fp32")

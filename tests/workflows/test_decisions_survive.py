@@ -6,7 +6,7 @@ import pytest
 
 import newfound
 from newfound.data.corpus import Corpus
-from newfound.model.beside import load_thresholds, read_groups, save_thresholds, write_groups
+from newfound.model.sidecars import load_thresholds, read_groups, save_thresholds, write_groups
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore
@@ -35,7 +35,7 @@ def new_names(folder):
 
 def intents_of(folder, encoder):
     """The intent of each utterance of a model after its review."""
-    return {u.text: u.intent for u in newfound.load(folder, encoder=encoder).assigned}
+    return {u.text: u.intent for u in newfound.load(folder, encoder=encoder).utterances}
 
 
 def of_intent(assigned, name):
@@ -107,8 +107,8 @@ def test_an_update_says_which_intents_it_has_not_found_again(folder, tiny_encode
     first, *others = new_names(folder)
     decide(folder, ("accept", {"intent": first}))
     out, result = train("update", folder, tiny_encoder)
-    there = set(newfound.load(out, encoder=tiny_encoder).ids.values())
-    ids = newfound.load(folder, encoder=tiny_encoder).ids
+    there = set(newfound.load(out, encoder=tiny_encoder).head.ids.values())
+    ids = newfound.load(folder, encoder=tiny_encoder).head.ids
     assert set(result.changes.lost) == {name for name in others if ids[name] not in there}
     assert result.changes.lost, "one new intent was asked for, and two were undecided"
     assert 0 <= result.changes.expected_error_before < 1
@@ -118,13 +118,13 @@ def test_an_update_says_which_intents_it_has_not_found_again(folder, tiny_encode
 @pytest.mark.parametrize("kind", ["refit", "update"])
 def test_groups_and_thresholds_stay(folder, tiny_encoder, kind):
     first, second, third = new_names(folder)
-    ids = newfound.load(folder, encoder=tiny_encoder).ids
+    ids = newfound.load(folder, encoder=tiny_encoder).head.ids
     write_groups(folder, {ids[first]: ("travel", "moving"), ids["pay"]: ("money",)})
     save_thresholds(folder, 0.8, dict.fromkeys(ids.values(), 0.5))
     decide(folder, *(("accept", {"intent": name}) for name in (first, second, third)))
     out, _ = train(kind, folder, tiny_encoder)
     assert read_groups(out) == {ids[first]: ("travel", "moving"), ids["pay"]: ("money",)}
-    assert set(load_thresholds(out)) == set(newfound.load(out, encoder=tiny_encoder).ids.values())
+    assert set(load_thresholds(out)) == set(newfound.load(out, encoder=tiny_encoder).head.ids.values())
     assert newfound.load(out, encoder=tiny_encoder).classify(["pay my bill"])[0].above_threshold is not None
 
 
@@ -134,10 +134,10 @@ def test_a_refit_of_a_fine_tuned_model_goes_on_from_its_encoder(themed, tiny_enc
     decide(tmp_path / "t", ("accept", {"intent": new_names(tmp_path / "t")[0]}))
     monkeypatch.setattr("newfound.methods.refit.fine_tune", lambda *args, **more: None)
     check = newfound.refit(tmp_path / "t", tmp_path / "r", encoder=tiny_encoder, device="cpu").known_check
-    earlier, later = (newfound.load(tmp_path / name, encoder=tiny_encoder).model for name in ("t", "r"))
-    assert later.tune == earlier.tune
-    weights = earlier.network.tail.state_dict()
-    assert all((t == weights[name]).all() for name, t in later.network.tail.state_dict().items())
+    earlier, later = (newfound.load(tmp_path / name, encoder=tiny_encoder).reviewed.model for name in ("t", "r"))
+    assert later.embedder.tune == earlier.embedder.tune
+    weights = earlier.embedder.network.tail.state_dict()
+    assert all((t == weights[name]).all() for name, t in later.embedder.network.tail.state_dict().items())
     assert "which the encoder was trained on before" in check.sentence
 
 
@@ -152,5 +152,5 @@ def test_accepting_and_refitting_is_no_information(folder, tiny_encoder):
     assert changes.expected_error_after == pytest.approx(before, abs=0.05)
     described = {i.name: i.certainty for i in ReviewStore(out).intents}
     assert described == pytest.approx({i.name: i.certainty for i in after.intents}, abs=2e-4)
-    lost = [u for u in newfound.load(out, encoder=tiny_encoder).model.utterances if u.intent is None]
+    lost = [u for u in newfound.load(out, encoder=tiny_encoder).utterances if u.intent is None]
     assert {u.text for u in lost} <= {*JUNK}, "limits are those of the trained model"

@@ -36,8 +36,7 @@ class Discovered:
     @property
     def found(self) -> dict[str, str | None]:
         """The intent of each utterance of the logs."""
-        names = [intent.name for intent in self.model.intents]
-        return {u.text: None if u.intent is None else names[u.intent] for u in self.model.utterances if not u.labelled}
+        return {u.text: u.intent for u in self.model.utterances if not u.labelled}
 
     @property
     def new(self) -> list[str]:

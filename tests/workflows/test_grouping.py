@@ -15,7 +15,7 @@ import newfound
 from commands import newfound as command
 from newfound.errors import ModelError, SettingsError
 from newfound.files import GROUPS_FILE
-from newfound.model.beside import path_of, read_groups, write_groups
+from newfound.model.sidecars import path_of, read_groups, write_groups
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 
@@ -66,45 +66,46 @@ def test_every_intent_has_a_path_of_named_groups(folder, tiny_encoder):
     assert newfound.group(folder, [2, 4], encoder=tiny_encoder).groups == result.groups, "the same each time"
 
 
-def test_paths_and_ids_are_the_same_in_every_interface(folder, tiny_folder, tiny_encoder, tmp_path):
+def test_paths_ids_and_thresholds_are_the_same_in_every_interface(folder, tiny_folder, tiny_encoder, tmp_path):
     printed = command("group", folder, "--json", "--encoder", tiny_folder)
     assert printed.returncode == 0, printed.stderr
-    by_name = {one["intent"]: one for one in json.loads(printed.stdout)["intents"]}
-    texts = ["pay bill money", "water gas leak", "solar power light"]
+    by_name = {one["intent"]: (one["id"], one["path"]) for one in json.loads(printed.stdout)["intents"]}
+    newfound.thresholds(folder, 0.9)
+    texts = ["pay bill money", "water gas leak", "solar power light", "when"]
     predictions = newfound.predict(folder, texts, encoder=tiny_encoder, device="cpu")
-    assert all(p.path == by_name[p.intent]["path"] and p.intent_id == by_name[p.intent]["id"] for p in predictions)
-    assert all(p.path for p in predictions)
+    assert all((p.intent_id, p.path) == by_name[p.intent] for p in predictions)
+    assert {p.above_threshold for p in predictions} == {True, False}
+    expected = [[p.intent_id, p.path, str(p.above_threshold).lower()] for p in predictions]
+
+    def shown(rows):
+        return [[row["intent_id"], row["path"], str(row["above_threshold"]).lower()] for row in rows]
+
     (tmp_path / "texts.txt").write_text("\n".join(texts))
-    for ending in ("jsonl", "csv", "parquet"):
+    readers = {
+        "jsonl": lambda out: map(json.loads, out.read_text().splitlines()),
+        "csv": lambda out: csv.DictReader(out.open()),
+        "parquet": lambda out: pytest.importorskip("pyarrow.parquet").read_table(out).to_pylist(),
+    }
+    for ending, read in readers.items():
         out = tmp_path / f"out.{ending}"
         done = command("predict", folder, tmp_path / "texts.txt", "--encoder", tiny_folder, "--out", out, "--top", 2)
         assert done.returncode == 0, done.stderr
-        if ending == "jsonl":
-            rows = [json.loads(line) for line in out.read_text().splitlines()]
-        elif ending == "csv":
-            rows = list(csv.DictReader(out.open()))
-            assert list(rows[0])[:7] == ["line", "text", "intent", "known", "probability", "outlier", "status"]
-        else:
-            rows = pytest.importorskip("pyarrow.parquet").read_table(out).to_pylist()
-        assert [(r["intent_id"], r["path"]) for r in rows] == [(p.intent_id, p.path) for p in predictions]
+        assert shown(read(out)) == expected
     none = newfound.predict(folder, texts, encoder=tiny_encoder, device="cpu", threshold=1.0, fallback="human")
-    assert {(p.intent, p.intent_id, p.path) for p in none} == {("human", None, None)}
+    assert {(p.intent, p.intent_id, p.path, p.above_threshold) for p in none} == {("human", None, None, False)}
     described = json.loads(command("inspect", folder, "--json").stdout)["intents"]
     with serving.client_of(folder, tiny_encoder) as client:
-        answered = client.post("/v1/predict", json={"texts": texts}).json()["predictions"]
-        assert [(a["intent_id"], a["path"]) for a in answered] == [(p.intent_id, p.path) for p in predictions]
+        assert shown(client.post("/v1/predict", json={"texts": texts}).json()["predictions"]) == expected
         regrouped = client.post("/v1/review/group", json={"author": "ana"}).json()
-        shown = client.get("/v1/intents").json()["intents"]
-        listed = client.get("/v1/review/state").json()["intents"]
-        finer = client.post("/v1/review/group", json={"author": "ana", "levels": [2, 4]}).json()
-        assert len(finer["levels"]) == 2
+        listed = client.get("/v1/intents").json()["intents"], client.get("/v1/review/state").json()["intents"]
+        client.post("/v1/review/group", json={"author": "ana", "levels": [2, 4]})
         after = client.post("/v1/predict", json={"texts": texts}).json()["predictions"]
         assert all(a["path"].count("/") == 1 for a in after), "what is served has the new groups at once"
         refused = client.post("/v1/review/group", json={"author": "ana", "levels": [40]})
         assert refused.status_code >= 400
         assert "from 2 to 4" in refused.json()["detail"]
-    for some in (described, regrouped["intents"], shown, listed):
-        assert {i["name"]: (i["id"], i["path"]) for i in some} == {n: (i["id"], i["path"]) for n, i in by_name.items()}
+    for intents in (described, regrouped["intents"], *listed):
+        assert {i["name"]: (i["id"], i["path"]) for i in intents} == by_name
 
 
 def test_decisions_do_not_break_groups(folder, tiny_encoder):
@@ -163,7 +164,7 @@ def test_bad_input_is_one_line(folder, saved, tiny_encoder, tiny_folder, tmp_pat
     with pytest.raises(SettingsError, match="5 intents; at least 6"):
         newfound.group(saved, encoder=tiny_encoder)
     assert not (folder / GROUPS_FILE).exists()
-    newfound.load(folder, encoder=tiny_encoder).model.save(tmp_path / "bare", with_utterances=False)
+    newfound.load(folder, encoder=tiny_encoder).reviewed.model.save(tmp_path / "bare", with_utterances=False)
     with pytest.raises(ModelError, match="saved without its utterances"):
         newfound.group(tmp_path / "bare", encoder=tiny_encoder)
     for content in ("{", "[]", '{"paths": {"a": "b"}}', '{"paths": {"a": [""]}}', '{"paths": 3}'):
@@ -176,7 +177,7 @@ def test_bad_input_is_one_line(folder, saved, tiny_encoder, tiny_folder, tmp_pat
 
 def test_a_model_in_the_place_of_another_has_no_groups(folder, tiny_encoder):
     write_groups(folder, {"a": ("b",)})
-    newfound.load(folder, encoder=tiny_encoder).model.save(folder, overwrite=True)
+    newfound.load(folder, encoder=tiny_encoder).reviewed.model.save(folder, overwrite=True)
     assert read_groups(folder) == {}
 
 

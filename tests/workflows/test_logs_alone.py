@@ -48,7 +48,7 @@ def test_the_model_predicts_is_evaluated_reported_and_exported(folder, texts, ti
     assert result.labels_by_name == 0
     assert result.accuracy > 40, "labels are matched to the new intents"
     reviewed = newfound.load(folder, encoder=tiny_encoder)
-    write_page(reviewed, tmp_path / "report.html", title="my-bot")
+    write_page(reviewed.reviewed, tmp_path / "report.html", title="my-bot")
     report = (tmp_path / "report.html").read_text()
     assert "new intents" in report
     assert "known intents cover" not in report

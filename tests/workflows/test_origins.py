@@ -72,11 +72,11 @@ def test_an_update_counts_what_it_has_seen_before_once(discovered, tiny_encoder,
 def test_with_returns_another_model_and_leaves_this_one(discovered, themed):
     model = discovered[0].model
     names = [intent.name for intent in model.intents]
-    weight = model.network.classifier.weight.detach().clone()
+    weight = model.embedder.network.classifier.weight.detach().clone()
     before = model.predict_proba(themed.texts[:20])
     other = model.with_known([names[-1]])
     assert [i.name for i in model.intents] == names
-    assert (model.network.classifier.weight == weight).all()
+    assert (model.embedder.network.classifier.weight == weight).all()
     assert (model.predict_proba(themed.texts[:20]) == before).all()
     assert other.intents[0].name == names[-1]
     assert other.intents[0].known

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -179,7 +178,7 @@ def test_a_named_pipe_is_written_to_and_not_replaced(saved, table, tmp_path):
 class OneIntent:
     """A model that costs nothing."""
 
-    columns, thresholds = SimpleNamespace(statuses={"pay": "known"}), {}
+    names, thresholds = ("pay",), {}
 
     def classify(self, texts, *, top=0):
         return [Prediction(text, "pay", True, 0.9, 0.1, "known") for text in texts]
@@ -196,7 +195,6 @@ def test_memory_does_not_grow_with_the_input(tmp_path, monkeypatch, ending):
     }.items():
         monkeypatch.setattr(f"newfound.{name}", size)
     monkeypatch.setattr("newfound.workflows.runtime.Runtime.open_predictor", lambda *_: OneIntent())
-    monkeypatch.setattr("newfound.workflows.runtime.Runtime.open_model", lambda *_: OneIntent())
     peaks = []
     for rows in (3_000, 15_000):
         path = tmp_path / f"{rows}.parquet"
@@ -257,7 +255,7 @@ def test_a_model_that_cannot_be_read_is_not_called_an_output(saved, table, tiny_
     def refuse(*args, **more):
         raise PermissionError(errno.EACCES, "Permission denied", "review.sqlite3")
 
-    monkeypatch.setattr("newfound.review.reviewed.load", refuse)
+    monkeypatch.setattr("newfound.review.store.ReviewStore.review", refuse)
     with pytest.raises(ModelError, match=r"^review\.sqlite3: cannot be read \(Permission denied\)$"):
         library.write_predictions(saved, table, out=tmp_path / "out.csv", encoder=str(tiny_folder))
     assert names_in(tmp_path) == ["logs.parquet"]

@@ -139,7 +139,7 @@ declare namespace Api {
     is_unsure: boolean;
   }
 
-  interface EvaluationOut {
+  interface EvaluationScores {
     utterances: number;
     labels: number;
     labels_by_name: number;
@@ -150,7 +150,7 @@ declare namespace Api {
     accuracy_of_intents: number | null;
     mean_confidence: number | null;
     calibration_error: number | null;
-    matches: Array<Api.IntentMatchOut>;
+    matches: Array<Api.IntentMatch>;
     confusions: Array<Api.Confusion>;
     no_intent: Api.NoIntentScores | null;
   }
@@ -241,7 +241,7 @@ declare namespace Api {
     separation: number | null;
   }
 
-  interface IntentMatchOut {
+  interface IntentMatch {
     intent: string;
     status: "new" | "accepted";
     label: string | null;
@@ -668,14 +668,12 @@ declare namespace Api {
     endings: Array<string>;
   }
 
-  interface TrendsOut {
+  interface Trends {
     changed: boolean;
     utterances: number;
     before: number;
     unusual: number;
-    weeks: number;
     shifts: Array<Api.Shift>;
-    trends: Array<Api.WeeklyTrend>;
     emerging: Array<Api.EmergingIntent>;
   }
 
@@ -698,13 +696,6 @@ declare namespace Api {
     first_week: string;
     counts: Array<number>;
     trend: "rising" | "fading" | "new" | "steady" | null;
-  }
-
-  interface WeeklyTrend {
-    intent: string;
-    trend: "rising" | "fading" | "new" | "steady";
-    first_week: string;
-    counts: Array<number>;
   }
 
   interface WordEffect {
@@ -745,7 +736,7 @@ interface Posts {
   "/v1/check": { query: {}; answer: Api.CheckOut };
   "/v1/discover": { query: {}; answer: Api.JobState };
   "/v1/estimate": { query: {}; answer: Api.EstimateOut };
-  "/v1/evaluate": { query: {}; answer: Api.EvaluationOut };
+  "/v1/evaluate": { query: {}; answer: Api.EvaluationScores };
   "/v1/files": { query: { name: string; use?: "known" | "logs"; text_column?: string | null; label_column?: string | null; header?: boolean; replaces?: string | null }; answer: Api.FilePreview };
   "/v1/jobs/cancel": { query: {}; answer: Api.JobState };
   "/v1/predict": { query: {}; answer: Api.Predictions };
@@ -758,6 +749,6 @@ interface Posts {
   "/v1/review/serve": { query: {}; answer: Api.Served };
   "/v1/review/undo": { query: {}; answer: Api.Undone };
   "/v1/thresholds": { query: {}; answer: Api.ThresholdsResult };
-  "/v1/trends": { query: {}; answer: Api.TrendsOut };
+  "/v1/trends": { query: {}; answer: Api.Trends };
   "/v1/update": { query: {}; answer: Api.JobState };
 }

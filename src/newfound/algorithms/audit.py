@@ -3,8 +3,8 @@
 Utterances are divided into strata by how sure the model is, so that each stratum holds the same share of the expected
 spread of right and wrong. Questions go to strata by their size and spread (Neyman allocation). Within a stratum, the
 share that is right has a beta distribution, which begins as one answer at the model's own certainty. The interval is
-that of the right ones among all utterances, where those that nobody was asked about follow these shares. How often it
-holds the truth is in docs/howto/audit.md.
+that of the right ones among all utterances, where those that nobody was asked about follow these shares. The
+utterances of one intent are looked at in the same way. How often intervals hold the truth is in docs/howto/audit.md.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ Flags = npt.NDArray[np.bool_]
 N_STRATA = 6
 MIN_QUESTIONS_PER_STRATUM = 2
 PRIOR_ANSWERS = 1.0  # what the model's certainty is worth beside the answers of a stratum
-SHIFT_OF_INTENT = 1.25  # standard deviation of the shift of an intent's log-odds that is expected before any answer
-MAX_SHIFT, N_SHIFTS, N_DRAWS_OF_INTENT = 6.0, 121, 2_000
 LEAST_DOUBT = 0.02  # nothing is certain before it was asked
 COVERAGE = 0.9
-N_DRAWS = 20_000
+N_DRAWS, N_DRAWS_OF_INTENT = 20_000, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,13 @@ def _allocate(certainty: Floats, strata: Ids, n: int) -> list[int]:
 
 
 def accuracy_of_sample(
-    certainty: Floats, rows: Sequence[int], right: Flags, *, settled: Flags | None = None, seed: int = 0
+    certainty: Floats,
+    rows: Sequence[int] | Ids,
+    right: Flags,
+    *,
+    settled: Flags | None = None,
+    seed: int = 0,
+    n_draws: int = N_DRAWS,
 ) -> Estimate:
     """Return the share of all utterances whose answer is right.
 
@@ -99,56 +103,34 @@ def accuracy_of_sample(
         settled: Which of them a person has put right since, [rows]. Their answers still tell about the utterances that
             nobody was asked about.
         seed: Of the draws from which the interval is read.
+        n_draws: Their number.
     """
     strata = strata_of(certainty)
     size = np.bincount(strata, minlength=N_STRATA)
     prior = np.bincount(strata, _doubtful(certainty), minlength=N_STRATA) / size.clip(1)
-    yes, asked = _count(strata[list(rows)], right)
+    of_answers = strata[np.asarray(rows, dtype=np.int64)]
+    yes = np.bincount(of_answers, np.asarray(right, dtype=np.float64), minlength=N_STRATA)
+    asked = np.bincount(of_answers, minlength=N_STRATA)
     generator = np.random.default_rng(seed)
     share = generator.beta(
         yes + PRIOR_ANSWERS * prior.clip(LEAST_DOUBT, 1 - LEAST_DOUBT),
         asked - yes + PRIOR_ANSWERS * (1 - prior).clip(LEAST_DOUBT, 1 - LEAST_DOUBT),
-        size=(N_DRAWS, N_STRATA),
+        size=(n_draws, N_STRATA),
     )
     seen = np.asarray(right, dtype=np.bool_) if settled is None else right | settled
-    unseen = generator.binomial((size - asked).astype(np.int64), share).sum(1)
+    unseen = generator.binomial(size - asked, share).sum(1)
     draws = (seen.sum() + unseen) / len(certainty)
     low, high = np.quantile(draws, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
     return Estimate(float(draws.mean()), float(low), float(high))
 
 
-def weights_of_sample(certainty: Floats, rows: Sequence[int]) -> Floats:
+def weights_of_sample(certainty: Floats, rows: Sequence[int] | Ids) -> Floats:
     """Return what each answer stands for, [rows], with mean 1: questions go to doubtful utterances more often."""
     strata = strata_of(certainty)
-    asked = strata[list(rows)]
+    asked = strata[np.asarray(rows, dtype=np.int64)]
     size, count = np.bincount(strata, minlength=N_STRATA), np.bincount(asked, minlength=N_STRATA)
     weight: Floats = (size / count.clip(1))[asked]
     return weight / weight.mean() if len(weight) else weight
-
-
-def accuracy_of_intent(certainty: Floats, asked: Floats, right: Flags, *, seed: int = 0) -> Estimate:
-    """Return the share of one intent's utterances that belong there.
-
-    Questions go to doubtful utterances more often than to others, so that the plain share of yes would be too low.
-    Instead, one shift of the log-odds is learned for the intent, which begins near none.
-
-    Args:
-        certainty: Probability that the answer is right, of all its utterances, [n].
-        asked: The same of those that were asked about.
-        right: Which of the latter are right.
-        seed: Of the draws from which the interval is read.
-    """
-    shifts = np.linspace(-MAX_SHIFT, MAX_SHIFT, N_SHIFTS)
-    odds = _log_odds(asked)[:, None] + shifts  # [asked, shifts]
-    fit = (np.asarray(right)[:, None] * odds - np.logaddexp(0, odds)).sum(0) - (shifts / SHIFT_OF_INTENT) ** 2 / 2
-    weight = np.exp(fit - fit.max())
-    share = 1 / (1 + np.exp(-(_log_odds(certainty)[:, None] + shifts)))  # [n, shifts]
-    spread = np.sqrt((share * (1 - share)).sum(0)) / len(certainty)
-    generator = np.random.default_rng(seed)
-    chosen = generator.choice(N_SHIFTS, p=weight / weight.sum(), size=N_DRAWS_OF_INTENT)
-    draws = share.mean(0)[chosen] + spread[chosen] * generator.standard_normal(N_DRAWS_OF_INTENT)
-    low, high = np.quantile(draws.clip(0, 1), [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-    return Estimate(float(draws.clip(0, 1).mean()), float(low), float(high))
 
 
 def more_questions(estimate: Estimate, asked: int, half_width: float) -> int:
@@ -156,20 +138,9 @@ def more_questions(estimate: Estimate, asked: int, half_width: float) -> int:
     return max(0, int(np.ceil(asked * (estimate.half_width / half_width) ** 2)) - asked)
 
 
-def _count(strata: Ids, right: Flags) -> tuple[Floats, Floats]:
-    yes = np.bincount(strata, np.asarray(right, dtype=np.float64), minlength=N_STRATA).astype(np.float64)
-    return yes, np.bincount(strata, minlength=N_STRATA).astype(np.float64)
-
-
 def _doubtful(certainty: Floats) -> Floats:
     clipped: Floats = np.asarray(certainty, dtype=np.float64).clip(LEAST_DOUBT, 1 - LEAST_DOUBT)
     return clipped
-
-
-def _log_odds(certainty: Floats) -> Floats:
-    p = _doubtful(certainty)
-    odds: Floats = np.log(p / (1 - p))
-    return odds
 
 
 def _spread(certainty: Floats) -> Floats:

@@ -12,13 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Ids = npt.NDArray[np.int64]
-MIN_INTENTS = 6  # fewer are a list, not a tree
 MIN_MEMBERS = 2
-
-
-def default_levels(n_intents: int) -> tuple[int, ...]:
-    """Return the numbers of groups for this many intents: one level, in which groups are as large as they are many."""
-    return (round(n_intents**0.5),) if n_intents >= MIN_INTENTS else ()
 
 
 def group_levels(means: npt.NDArray[np.floating], levels: Sequence[int]) -> list[Ids]:
@@ -33,8 +27,6 @@ def group_levels(means: npt.NDArray[np.floating], levels: Sequence[int]) -> list
     """
     from scipy.cluster.hierarchy import cut_tree, linkage
 
-    if not levels or len(means) < 2:
-        return []
     centred = np.asarray(means, dtype=np.float64) - np.mean(means, axis=0)
     centred /= np.linalg.norm(centred, axis=1, keepdims=True).clip(1e-12)
     tree, most = linkage(centred, "ward"), len(means) // MIN_MEMBERS

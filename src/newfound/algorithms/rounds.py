@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 Change = Literal["kept", "renamed", "split", "merged", "new", "gone"]
-Pair = tuple[str | None, str | None]
+Assigned = Mapping[str, str | None]
 MOST = 0.5  # of an intent's utterances that both models have: where they are, the intent is
 MIN_SHARE = 0.1  # of all its utterances that must be there as well
 
@@ -30,56 +32,55 @@ class Relation:
     moved: int = 0
 
 
-def compare_rounds(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[Relation]:
-    """Return how the intents of two models relate (`relate_intents`).
-
-    Args:
-        before: The intent of each utterance in the earlier model, by text; None for no intent.
-        after: The same for the later model.
-    """
-    pairs = Counter((a, after[text]) for text, a in before.items() if text in after)
-    return relate_intents(pairs, Counter(before.values()), Counter(after.values()))
-
-
-def relate_intents(
-    pairs: Mapping[Pair, int], sizes_before: Mapping[str | None, int], sizes_after: Mapping[str | None, int]
+def compare_rounds(
+    before: Assigned, after: Assigned, *, names: tuple[Iterable[str], Iterable[str]] = ((), ())
 ) -> list[Relation]:
-    """Return how the intents of two models relate; None is no intent.
+    """Return how the intents of two models relate.
 
     An earlier intent leads to the later one that has most of those of its utterances that both models have, and a later
     intent comes from the earlier one that has most of its own. What is connected so belongs together. A few shared
     utterances of a large intent connect nothing.
 
     Args:
-        pairs: How many utterances of both models are in each pair of an earlier and a later intent.
-        sizes_before: How many utterances each intent of the earlier model has.
-        sizes_after: The same of the later model.
+        before: The intent of each utterance in the earlier model, by text; None for no intent.
+        after: The same for the later model.
+        names: Intents of the earlier and the later model, for those that have no utterance.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    pairs = Counter((a, after[text]) for text, a in before.items() if text in after)
     shared_before, shared_after = Counter[str | None](), Counter[str | None]()
     for (a, b), n in pairs.items():
         shared_before[a] += n
         shared_after[b] += n
-    group: dict[tuple[str, str], tuple[set[str], set[str]]] = {}  # of each intent, by model and name
-    for name in sizes_before:
-        if name is not None:
-            group["before", name] = ({name}, set())
-    for name in sizes_after:
-        if name is not None:
-            group["after", name] = (set(), {name})
-    for (a, b), n in pairs.items():
-        leads = n > max(MOST * shared_before[a], MIN_SHARE * sizes_before.get(a, 0))
-        comes = n > max(MOST * shared_after[b], MIN_SHARE * sizes_after.get(b, 0))
-        if a is not None and b is not None and (leads or comes):
-            small, large = sorted((group["before", a], group["after", b]), key=lambda both: len(both[0]) + len(both[1]))
-            if small is not large:  # the smaller one is taken in, so that no intent is written down often
-                large[0].update(small[0])
-                large[1].update(small[1])
-                group |= {("before", name): large for name in small[0]} | {("after", name): large for name in small[1]}
+    sizes_before, sizes_after = Counter(before.values()), Counter(after.values())
+    intents = [(0, name) for name in _distinct(names[0], before)] + [(1, name) for name in _distinct(names[1], after)]
+    node = {intent: i for i, intent in enumerate(intents)}
+    links = [
+        (node[0, a], node[1, b])
+        for (a, b), n in pairs.items()
+        if a is not None
+        and b is not None
+        and (
+            n > max(MOST * shared_before[a], MIN_SHARE * sizes_before[a])
+            or n > max(MOST * shared_after[b], MIN_SHARE * sizes_after[b])
+        )
+    ]
+    ends = np.array(links, dtype=np.int64).reshape(-1, 2).T
+    part = connected_components(coo_array((np.ones(len(links)), ends), shape=2 * (len(intents),)), directed=False)[1]
+    related: dict[int, tuple[set[str], set[str]]] = {}
+    for (side, name), number in zip(intents, part.tolist(), strict=True):
+        related.setdefault(number, (set(), set()))[side].add(name)
     moved = Counter[int]()
     for (a, b), n in pairs.items():
-        if a is not None and b is not None and group["before", a] is group["after", b]:
-            moved[id(group["before", a])] += n
-    return [_relation(*both, moved[number]) for number, both in {id(both): both for both in group.values()}.items()]
+        if a is not None and b is not None and part[node[0, a]] == part[node[1, b]]:
+            moved[int(part[node[0, a]])] += n
+    return [_relation(*both, moved[number]) for number, both in related.items()]
+
+
+def _distinct(names: Iterable[str], assigned: Assigned) -> list[str]:
+    return [name for name in dict.fromkeys([*names, *assigned.values()]) if name is not None]
 
 
 def _relation(earlier: set[str], later: set[str], moved: int) -> Relation:

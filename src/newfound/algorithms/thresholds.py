@@ -7,30 +7,22 @@ of the log-odds, held near none and one, so that few answers move them little.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Ids = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 SHIFT_SPREAD, SLOPE_SPREAD = 1.0, 0.5  # standard deviations of the correction that are expected before any answer
 MIN_ROOM = 1e-3  # a probability is kept this far from 0 and 1
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """What an intent promises above a probability.
+class Threshold(NamedTuple):
+    """What an intent promises from a probability on: the expected precision, for a share of its utterances."""
 
-    Attributes:
-        probability: The least one; None if no threshold keeps the promise.
-        precision: The expected precision above it.
-        coverage: The share of the intent's utterances above it.
-    """
-
-    probability: float | None
+    probability: float
     precision: float
     coverage: float
 
@@ -59,19 +51,22 @@ def correction(probability: Floats, right: Flags, weight: Floats | None = None) 
     return lambda p: 1 / (1 + np.exp(-(shift + slope * _log_odds(p))))
 
 
-def thresholds(
-    intent: Ids, probability: Floats, right: Floats, n_intents: int, *, precision: float
-) -> Sequence[Threshold]:
-    """Return the threshold of each intent, which leaves as many utterances above it as the promise allows.
+def threshold(probability: Floats, right: Floats, wanted: float) -> Threshold | None:
+    """Return the threshold of an intent that leaves as many utterances above it as the promise allows; None without.
 
     Args:
-        intent: The predicted intent of utterances, [n]; those below 0 count nowhere.
-        probability: What the model says of it, [n].
+        probability: What the model says of the utterances that it predicts the intent for, [n].
         right: The probability that it is right, [n].
-        n_intents: The number of intents.
-        precision: The wanted share of right predictions.
+        wanted: The wanted share of right predictions.
     """
-    return [_threshold(probability[intent == i], right[intent == i], precision) for i in range(n_intents)]
+    order = np.argsort(-probability, kind="stable")
+    expected = right[order].cumsum() / np.arange(1, len(order) + 1)
+    last_of_ties = np.append(np.diff(probability[order]) != 0, True)[: len(order)]
+    keeps = np.flatnonzero((expected >= wanted) & last_of_ties)
+    if not len(keeps):
+        return None
+    last = int(keeps[-1])
+    return Threshold(float(probability[order[last]]), float(expected[last]), (last + 1) / len(order))
 
 
 def sure_probability(corrected: Callable[[Floats], Floats], precision: float) -> float | None:
@@ -82,19 +77,6 @@ def sure_probability(corrected: Callable[[Floats], Floats], precision: float) ->
     grid = np.linspace(MIN_ROOM, 1 - MIN_ROOM, 1_000)
     keeps = np.flatnonzero(corrected(grid) >= precision)
     return float(grid[keeps[0]]) if len(keeps) else None
-
-
-def _threshold(probability: Floats, right: Floats, wanted: float) -> Threshold:
-    if not len(probability):
-        return Threshold(None, 0.0, 0.0)
-    order = np.argsort(-probability, kind="stable")
-    expected = right[order].cumsum() / np.arange(1, len(order) + 1)
-    last_of_ties = np.append(np.diff(probability[order]) != 0, True)
-    keeps = np.flatnonzero((expected >= wanted) & last_of_ties)
-    if not len(keeps):
-        return Threshold(None, 0.0, 0.0)
-    last = int(keeps[-1])
-    return Threshold(float(probability[order[last]]), float(expected[last]), (last + 1) / len(order))
 
 
 def _log_odds(probability: Floats) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -31,31 +31,22 @@ def audit(
     questions: Annotated[
         int, typer.Option(min=0, help="How many questions in all, those answered earlier included; 0 asks nothing.")
     ] = 60,
-    answers: Annotated[
-        Path | None,
-        typer.Option(help="A CSV file: it is written with the questions, or read if it is there. Fill in `belongs`."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and ask nothing.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result and the questions that are left as JSON, and ask nothing.")
+    ] = False,
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Ask whether utterances belong to their intents, and estimate the accuracy. Answers do not change the model."""
     from newfound.workflows.auditing import open_audit
 
     opened = open_audit(model, encoder)
-    if answers is not None and not answers.exists():
-        count = opened.write(answers, questions)
-        print(f"Wrote {count} questions to {answers}. Write y or n into the column belongs, then repeat the command.")
+    if as_json:
+        print_json(asdict(opened.result(questions)))
         return
-    if answers is not None:
-        opened.record(opened.read(answers))
-    elif not as_json:
-        _ask(opened, questions)
+    _ask(opened, questions)
     result = opened.result()
     if result.accuracy is None:
         raise DataError(f"{model}: no answers yet; answer some questions with `newfound audit {model}`")
-    if as_json:
-        print_json(asdict(result))
-        return
     _print_audit(result, result.accuracy)
 
 
@@ -116,14 +107,13 @@ def thresholds(
     device: DeviceOption = defaults.DEVICE,
 ) -> None:
     """Write the least probability of each intent that keeps a promised precision; predictions say if they reach it."""
-    from newfound.workflows.thresholding import ThresholdsRequest
     from newfound.workflows.thresholding import thresholds as run_workflow
 
     if remove is (precision is not None):
         raise SettingsError("say which precision is promised with --precision 95%, or take thresholds away: --remove")
     wanted = share(precision, "--precision")
-    request = ThresholdsRequest(model, wanted, labelled, encoder=encoder, device=device, read=files.read_options())
-    result = run_workflow(request, reporter=reporter_for_terminal())
+    settings: dict[str, Any] = {"encoder": encoder, "device": device, "read": files.read_options()}
+    result = run_workflow(model, wanted, labelled, **settings, reporter=reporter_for_terminal())
     if as_json:
         print_json(asdict(result))
         return

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from newfound.cli.options import ModelArgument, ModelEncoderOption
-from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import INTENTS_SHOWN, examples, print_json, print_table, printable
 from newfound.errors import SettingsError
 
@@ -29,14 +28,13 @@ def group(
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Put known and new intents into groups of related ones, at one level or several, and store them in the model."""
-    from newfound.workflows.grouping import GroupRequest
     from newfound.workflows.grouping import group as run_workflow
 
     try:
         numbers = None if levels is None else [int(number) for number in levels.split(",")]
     except ValueError:
         raise SettingsError(f"--levels {levels}: give whole numbers, such as 8 or 8,30") from None
-    result = run_workflow(GroupRequest(model, numbers, encoder), reporter=reporter_for_terminal())
+    result = run_workflow(model, numbers, encoder=encoder)
     if as_json:
         rows = [{"id": i.id, "intent": i.name, "path": i.path, "status": i.status} for i in result.intents]
         print_json({"levels": result.levels, "intents": rows})
@@ -55,10 +53,9 @@ def diff(
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Compare two models as they are reviewed: which intents were kept, renamed, split or merged, are new or gone."""
-    from newfound.workflows.comparing import DiffRequest
     from newfound.workflows.comparing import diff as run_workflow
 
-    result = run_workflow(DiffRequest(before, after, encoder=encoder), reporter=reporter_for_terminal())
+    result = run_workflow(before, after, encoder=encoder)
     if as_json:
         print_json({"counts": result.counts, **asdict(result)})
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, cast, get_args
 
@@ -21,7 +21,6 @@ from newfound.cli.options import (
     ModelArgument,
     ModelEncoderOption,
     PrecisionOption,
-    TimedLogOptions,
     join_names,
     one_of,
     parse_precision,
@@ -238,21 +237,19 @@ def evaluate(
 def trends(
     model: ModelArgument,
     logs: Annotated[Path, typer.Argument(help="Newer unlabelled utterances.")],
-    files: TimedLogOptions,
+    files: LogOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     encoder: ModelEncoderOption = None,
     device: DeviceOption = defaults.DEVICE,
     precision: PrecisionOption = defaults.PRECISION,
 ) -> None:
-    """Say what changed since the model was made: volumes, trends and new intents. Exit code 3 if anything did."""
-    from newfound.workflows.trending import TrendsRequest
+    """Say what changed since the model was made: volumes and new intents. Exit code 3 if anything did."""
     from newfound.workflows.trending import trends as run_workflow
 
     settings: dict[str, Any] = {"encoder": encoder, "device": device, "precision": parse_precision(precision)}
-    request = TrendsRequest(model, logs, read=files.read_options(), **settings)
-    result = run_workflow(request, reporter=reporter_for_terminal())
+    result = run_workflow(model, logs, read=files.read_options(), **settings, reporter=reporter_for_terminal())
     if as_json:
-        print_json(result.as_dict())
+        print_json(asdict(result))
     else:
         print_trends(result)
     if result.changed:
@@ -267,7 +264,7 @@ def inspect(
 ) -> None:
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
     from newfound.model.about import describe
-    from newfound.model.beside import read_groups, with_paths
+    from newfound.model.sidecars import read_groups, with_paths
     from newfound.model.types import KnownCheck
     from newfound.review.state import described_without_network
     from newfound.review.store import ReviewStore
@@ -280,9 +277,9 @@ def inspect(
             from newfound.review.reviewed import load
 
             reviewed = load(model, encoder=encoder).intents
-        intents = list(reviewed)
+        intents = reviewed
     shown = with_paths((i for i in intents if not (new and i.known)), read_groups(model))
-    intents = sorted(shown, key=lambda i: (not i.known, -i.size))
+    intents = tuple(sorted(shown, key=lambda i: (not i.known, -i.size)))
     if as_json:
         print_json({**about, "intents": [i.as_dict() for i in intents]})
         return
@@ -315,9 +312,9 @@ def report(
 
     check_file_target(out, force)
     from newfound.report.page import write_page
-    from newfound.review.reviewed import load
+    from newfound.review.reviewed import load_reviewed
 
-    write_page(load(model, encoder=encoder), out, title=model.resolve().name)
+    write_page(load_reviewed(model, encoder=encoder), out, title=model.resolve().name)
     print(f"Wrote {out}; open it in a browser")
 
 

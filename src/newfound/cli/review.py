@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -127,16 +126,15 @@ def resize(
     to: Annotated[
         int | None, typer.Option(help="How many new intents there are to be; by default nothing changes.")
     ] = None,
-    split: Annotated[str | None, typer.Option(help="Split this intent in two instead.", metavar="INTENT")] = None,
     preview: Annotated[bool, typer.Option("--preview", help="Show what would change, and record nothing.")] = False,
     author: Annotated[str | None, typer.Option(help="Who decides; by default you.")] = None,
     encoder: ModelEncoderOption = None,
 ) -> None:
-    """Merge or split new intents until there are as many as wanted, where accepted ones stay; or split one intent."""
+    """Merge or split new intents until there are as many as wanted; accepted ones stay."""
     from newfound.workflows.resizing import ResizeRequest
     from newfound.workflows.resizing import resize as run_workflow
 
-    result = run_workflow(ResizeRequest(model, to, author or _whoami(), preview, encoder, split))
+    result = run_workflow(ResizeRequest(model, to, author or _whoami(), preview, encoder))
     resizing = result.resizing
     possible = f"{resizing.fewest} to {resizing.most} are possible"
     print(f"{resizing.present} new intents; {possible}.{_estimate_in_words(resizing)}")
@@ -147,8 +145,6 @@ def resize(
     if result.entries:
         decisions = "1 decision" if len(result.entries) == 1 else f"{len(result.entries)} decisions"
         print(f"Recorded {decisions}: {resizing.n_new} new intents now. Undo: newfound review undo {model}")
-    elif split is not None:
-        print(f"Nothing was recorded. Do it: newfound review resize {model} --split {shlex.quote(split)}")
     elif to is None:
         print(f"Choose one: newfound review resize {model} --to N --preview")
     else:

@@ -19,7 +19,7 @@ from newfound.errors import OutputError
 from newfound.text import percent, shorten
 
 if TYPE_CHECKING:
-    from newfound.model.types import AssignedUtterance, Intent, KnownCheck, Utterance
+    from newfound.model.types import Intent, KnownCheck, Utterance
     from newfound.workflows.evaluation import Evaluation, IntentMatch
     from newfound.workflows.exporting import ExportCounts, ExportResult
     from newfound.workflows.trending import Trends
@@ -64,7 +64,7 @@ def print_new_intents(intents: Iterable[Intent]) -> None:
     )
 
 
-def print_without_intent(utterances: Sequence[Utterance | AssignedUtterance]) -> None:
+def print_without_intent(utterances: Sequence[Utterance]) -> None:
     """Print how many utterances of the logs belong to no intent, and some of them."""
     without = [u for u in utterances if u.intent is None]
     if without:
@@ -156,10 +156,6 @@ def print_trends(result: Trends) -> None:
         rows = [(s.intent, f"{s.before:,}", f"{s.after:,}", f"×{s.ratio:g}") for s in result.shifts]
         print("\nIntents whose share has changed:\n")
         print_table(("intent", "before", "now", "share"), rows)
-    if result.weeks == 1:
-        print(f"\n{ONE_WEEK}")
-    for trend in result.trends:
-        print(printable(f"{trend.intent} is {trend.trend}: {', '.join(map(str, trend.counts))} utterances by week"))
     for group in result.emerging:
         shown = ", ".join(f"“{shorten(text, 50)}”" for text in group.exemplars)
         print(printable(f"\n{group.size} utterances look like one new intent, {group.name}: {shown}"))

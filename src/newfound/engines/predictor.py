@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +14,11 @@ from newfound.data.rows import MAX_TEXT_LENGTH
 from newfound.defaults import Precision
 from newfound.errors import SettingsError
 from newfound.exports.predictions import PREDICTION_COLUMNS, THRESHOLD_COLUMN
-from newfound.model.about import loading
 from newfound.model.types import Prediction
 from newfound.text import is_blank
 
 if TYPE_CHECKING:
-    from newfound.model.arrays import FittedClassifier
+    from newfound.model.classifier import IntentModel
 
 MAX_REMEMBERED = 10_000  # predictions of earlier batches, so that texts that come again are not encoded again
 MAX_REMEMBERED_LENGTH = 200  # characters; longer texts seldom come again, and the memory is to stay small
@@ -72,29 +71,36 @@ class Predictor:
     A text that was there before, in the same call or not long ago, is not encoded again.
     """
 
-    def __init__(self, model: str | Path | FittedClassifier, settings: PredictorSettings | None = None) -> None:
-        """Use a loaded model, or a model folder, which is loaded when the first texts are classified."""
+    def __init__(
+        self,
+        model: str | Path | IntentModel,
+        settings: PredictorSettings | None = None,
+        classify: Callable[..., Sequence[Prediction]] | None = None,
+    ) -> None:
+        """Use a loaded model, or a model folder, which is loaded when the first texts are classified.
+
+        `classify` is called in place of the model's own function, as by an `Explainer`.
+        """
         self.settings = settings or PredictorSettings()
         self.settings.check()
-        self._source = model
+        self._source, self._classify = model, classify
         self._cache: OrderedDict[str, Prediction] = OrderedDict()
 
     @cached_property
-    def model(self) -> FittedClassifier:
+    def model(self) -> IntentModel:
         """The loaded model."""
         if not isinstance(self._source, str | Path):
             return self._source
-        from newfound.review.reviewed import load
-        from newfound.training.devices import pick_device
+        from newfound.review.opening import open_predictor
 
-        device = pick_device("cpu" if self.settings.precision == "int8" else self.settings.device)
-        with loading(self._source):
-            return load(self._source, encoder=self.settings.encoder).with_precision(self.settings.precision).to(device)
+        settings = self.settings
+        device = "cpu" if settings.precision == "int8" else settings.device
+        return open_predictor(self._source, settings.encoder, device, settings.precision)
 
     @property
     def top(self) -> int:
         """How many intents a prediction holds: those that were asked for, or all if there are fewer."""
-        return min(self.settings.top, len(self.model.columns.statuses))
+        return min(self.settings.top, len(self.model.names))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -124,7 +130,7 @@ class Predictor:
         predictions = {text: self._cache[text] for text in texts if text in self._cache}
         missing = [text for text in dict.fromkeys(texts) if text not in predictions]
         if missing:
-            answers = self.model.classify(missing, top=self.settings.top)
+            answers = (self._classify or self.model.classify)(missing, top=self.settings.top)
             predictions |= {p.text: self.settings.limits.apply(p) for p in answers}
         for text, prediction in predictions.items():
             if len(text) <= MAX_REMEMBERED_LENGTH:

@@ -24,15 +24,11 @@ def to_argilla(corpus: Corpus, name: str, language: str, facts: ModelFacts) -> b
     for text, intent, origin in zip(corpus.texts, corpus.labels, corpus.origins, strict=True):
         if intent is None or not one_line(text):
             continue
-        described = facts.of(intent)
-        metadata: dict[str, Any] = {"status": described.status, "labelled": "yes" if origin.labelled else "no"}
-        if described.certainty is not None:
-            metadata["certainty"] = described.certainty
         records.append(
             {
                 "id": stable_id(text),
                 "fields": {TEXT_FIELD: one_line(text)},
-                "metadata": metadata,
+                "metadata": {"status": facts.of(intent).status, "labelled": "yes" if origin.labelled else "no"},
                 "suggestions": {QUESTION: {"value": intent, "score": origin.probability, "agent": "newfound"}},
                 "responses": {},
                 "vectors": {},
@@ -47,12 +43,11 @@ def to_argilla(corpus: Corpus, name: str, language: str, facts: ModelFacts) -> b
 
 def _settings(intents: tuple[str, ...]) -> dict[str, Any]:
     choices = {"type": "label_selection", "options": [{"value": intent, "text": intent} for intent in intents]}
-    types = {"status": "terms", "labelled": "terms", "certainty": "float"}
     return {
         "guidelines": None,
         "fields": [{"name": TEXT_FIELD, "title": "Utterance", "required": True, "settings": {"type": "text"}}],
         "questions": [{"name": QUESTION, "title": "Intent", "required": True, "settings": choices}],
-        "metadata": [{"name": name, "title": name, "settings": {"type": kind}} for name, kind in types.items()],
+        "metadata": [{"name": name, "title": name, "settings": {"type": "terms"}} for name in ("status", "labelled")],
         "vectors": [],
         "allow_extra_metadata": False,
         "distribution": {"strategy": "overlap", "min_submitted": 1},

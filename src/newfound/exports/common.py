@@ -26,7 +26,6 @@ class IntentFacts:
     """What a format may say of an intent besides its utterances."""
 
     status: Status = "known"
-    certainty: float | None = None  # the mean probability of its utterances from the logs
     threshold: float | None = None  # the least probability at which a prediction of it is trusted
 
 

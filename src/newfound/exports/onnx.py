@@ -19,7 +19,7 @@ from newfound.files import to_json
 
 if TYPE_CHECKING:
     from newfound.encoders.onnx.graph import GraphBuilder
-    from newfound.review.columns import ReviewedColumns
+    from newfound.model.head import Head
     from newfound.review.reviewed import ReviewedModel
 
 GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE = "model.onnx", "tokenizer.json", "intents.json"
@@ -63,25 +63,25 @@ def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
         model.encoder.session()  # compares the graph of the encoder with torch, once
         if model.encoder.graph_problem is not None:
             raise EncoderError(model.encoder.graph_problem)
-        source = source_of(model.encoder, model.network.tail if model.tune.layers else None, model.network.dense)
+        network = model.embedder.network
+        source = source_of(model.encoder, network.tail if model.embedder.tune.layers else None, network.dense)
         builder = GraphBuilder()
         add_encoder(builder, source)
     except (NotExportable, EncoderError) as error:
         raise ModelError(f"this model cannot be exported to ONNX: {error}") from None
-    products = _add_head(builder, reviewed.columns, _backend(reviewed).num_special_tokens_to_add(False))
+    products = _add_head(builder, reviewed.head, _backend(reviewed).num_special_tokens_to_add(False))
     return builder.model([(PROBABILITIES, ["texts", len(reviewed.names)]), (SIMILARITY, ["texts"])]), products
 
 
-def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -> list[str]:
+def _add_head(builder: GraphBuilder, head: Head, n_special: int) -> list[str]:
     """Add what lies between the vectors and the probabilities; return the names of its products."""
     from newfound.encoders.onnx.session import MASK, VECTORS
-    from newfound.review.columns import was_split_again
 
-    classifier = columns.classifier
+    assert head.intents_of_columns is not None
     direction = builder.unit(VECTORS)
-    temperature = builder.weight("temperature", np.float32(classifier.calibration.temperature))
+    temperature = builder.weight("temperature", np.float32(head.calibration.temperature))
     axis = builder.weight("axis 1", [1])
-    cosines = builder.add("MatMul", direction, builder.weight("intents", classifier.prototypes.T), name=COSINES)
+    cosines = builder.add("MatMul", direction, builder.weight("intents", head.prototypes.T), name=COSINES)
     # A text without more tokens than those that mark its ends has no intent.
     tokens = builder.add("ReduceSum", MASK, axis, keepdims=1)
     has_content = builder.add("Greater", tokens, builder.weight("tokens without content", np.int64(n_special)))
@@ -89,21 +89,23 @@ def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -
     similarity = builder.add("Where", has_content, closest, builder.weight("least cosine", np.float32(-1)))
     builder.add("Squeeze", similarity, axis, name=SIMILARITY)
     p = builder.add("Softmax", builder.add("Div", cosines, temperature), axis=-1)
-    p = add_reliability(builder, p, classifier.is_new, classifier.calibration.reliability)
-    named = builder.add("MatMul", p, builder.weight("names of intents", columns.names_of_columns), name=NAMED)
+    p = add_reliability(builder, p, head.is_new, head.calibration.reliability)
+    named = builder.add("MatMul", p, builder.weight("names of intents", head.intents_of_columns), name=NAMED)
     products = [COSINES, NAMED]
-    for column, prototypes in columns.prototypes.items():
+    for column, own in head.parts.items():
         name = f"{SHARES}.{column}"
-        logits = builder.add("MatMul", direction, builder.weight(f"{name}.parts", prototypes.T), name=f"{name}.cosines")
-        mask = np.where(was_split_again(prototypes), -1e9, 0.0).astype(np.float32)
+        logits = builder.add(
+            "MatMul", direction, builder.weight(f"{name}.parts", own.prototypes.T), name=f"{name}.cosines"
+        )
+        mask = np.where(own.were_split_again, -1e9, 0.0).astype(np.float32)
         logits = builder.add("Add", builder.add("Div", logits, temperature), builder.weight(f"{name}.gone", mask))
         whole = builder.add("Gather", p, builder.weight(f"{name}.column", [column]), axis=1)
         parts = builder.add("Mul", builder.add("Softmax", logits, axis=-1), whole)
-        weight = builder.weight(f"{name}.names", columns.names_of_parts(column))
+        weight = builder.weight(f"{name}.names", own.intents)
         added = builder.add("MatMul", parts, weight, name=f"{name}.named")
         named = builder.add("Add", named, added)
         products += [f"{name}.cosines", f"{name}.named"]
-    has_intent, least = has_content, classifier.min_similarity
+    has_intent, least = has_content, head.min_similarity
     if (least > -1).any():  # the closest intent must be similar enough; the graph cannot see words
         intent = builder.add("ArgMax", cosines, axis=1, keepdims=1)
         wanted = builder.add("Gather", builder.weight("least similarity", least), intent)
@@ -136,7 +138,7 @@ def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: flo
 
 
 def _backend(reviewed: ReviewedModel) -> Any:
-    backend = getattr(reviewed.encoder.tokenizer, "backend_tokenizer", None)
+    backend = getattr(reviewed.model.encoder.tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise ModelError("this model cannot be exported to ONNX: its tokenizer has no tokenizer.json")
     return backend
@@ -145,14 +147,19 @@ def _backend(reviewed: ReviewedModel) -> Any:
 def _tokenizer(reviewed: ReviewedModel) -> bytes:
     """Return tokenizer.json, which cuts texts at the largest length and leaves padding to the caller."""
     state = json.loads(_backend(reviewed).to_str())
-    cut = {"direction": "Right", "max_length": reviewed.encoder.max_length, "strategy": "LongestFirst", "stride": 0}
+    cut = {
+        "direction": "Right",
+        "max_length": reviewed.model.encoder.max_length,
+        "strategy": "LongestFirst",
+        "stride": 0,
+    }
     return to_json({**state, "truncation": cut, "padding": None})
 
 
 def _about(reviewed: ReviewedModel, precision: Precision) -> dict[str, Any]:
     from newfound.encoders.onnx.session import IDS, MASK
 
-    encoder, typical = reviewed.encoder, reviewed.model.calibration.typical
+    encoder, typical = reviewed.model.encoder, reviewed.head.calibration.typical
     shares = [0.0, *np.linspace(0.5 / max(len(typical), 1), 1.0, len(typical))]
     least = float(np.interp(OUTLIER_SHARE, shares, [-1.0, *typical])) if typical else None
     statuses = [reviewed.review.status(name) for name in reviewed.names]

@@ -93,10 +93,7 @@ def renamed_intents(format: ExportFormat, corpus: Corpus) -> dict[str, str]:
 def check_target(path: Path, files: Collection[str], *, overwrite: bool) -> None:
     """Raise a `TargetExists` if there is something that is not to be replaced, or that is no export of this kind.
 
-    Args:
-        path: Where to write.
-        files: The names of the files of an export that is a folder; none for one that is a file.
-        overwrite: Whether an earlier export there may be replaced.
+    An export that is a folder has the names of its files; one that is a file has none.
     """
     if path.is_dir() and not (files and {inside.name for inside in path.iterdir()} <= set(files)):
         raise TargetExists(path, "is a folder and holds something else", replaceable=False)

@@ -57,10 +57,7 @@ def ask_for_names(
 ) -> list[str]:
     """Return the names of all intents; those of new intents come from the language model where its answer is usable.
 
-    Args:
-        intents: The intents; known and accepted ones keep their names.
-        llm: The language model.
-        neighbours: The positions of the intents that are most like each, the most similar first.
+    `neighbours` are the positions of the intents that are most like each, the most similar first.
     """
     names = [intent.name for intent in intents]
     similar = [[intents[j] for j in row] for row in neighbours] if neighbours else [[] for _ in intents]

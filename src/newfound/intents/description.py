@@ -17,7 +17,7 @@ from newfound.algorithms.ranking import rank_descending
 from newfound.data.duplicates import same_words
 from newfound.intents.languages import LanguageWords, spoken_texts
 from newfound.intents.volume import weekly_volumes
-from newfound.model.types import AssignedUtterance, Intent, Overlap, Status, Utterance, Volume, certainty_of
+from newfound.model.types import Intent, Overlap, Status, Utterance, Volume, certainty_of
 
 NEIGHBOURS = 10  # per utterance, for overlaps
 MAX_ROWS_FOR_OVERLAPS = 10_000  # of more rows a sample is taken, because every row is compared with every other
@@ -93,7 +93,7 @@ def border_cases(scores: Tensor, column: int, texts: Sequence[str], count: int =
     return list(chosen.values())
 
 
-def expected_error_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float:
+def expected_error_of(utterances: Iterable[Utterance]) -> float:
     """Return the expected share of the logs whose intent is wrong, by the probabilities of a model; 0 without logs."""
     certainty = certainty_of(utterances)
     return 0.0 if certainty is None else round(1 - certainty, 4)
@@ -102,10 +102,7 @@ def expected_error_of(utterances: Iterable[AssignedUtterance | Utterance]) -> fl
 def overlaps(neighbours: Tensor, label: Tensor, intents: int) -> Tensor:
     """Return the share of the neighbours of each intent's utterances that belongs to each intent, [intents, intents].
 
-    Args:
-        neighbours: Row numbers of the nearest neighbours of each row, [n, k].
-        label: The intent of each row, [n]; rows of no intent (-1) do not count.
-        intents: The number of intents.
+    Of each row there are the row numbers of its nearest neighbours, [n, k], and its intent, [n]; -1 does not count.
     """
     label_of_row, label_of_neighbour = label[:, None].expand_as(neighbours), label[neighbours]
     counted = (label_of_row >= 0) & (label_of_neighbour >= 0)
@@ -121,7 +118,7 @@ class IntentDescriber:
     def __init__(
         self,
         statuses: dict[str, Status],
-        utterances: Sequence[AssignedUtterance],
+        utterances: Sequence[Utterance],
         vectors: Tensor,
         probabilities: Callable[[], Tensor],
         *,

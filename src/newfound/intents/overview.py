@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from newfound.model.types import AssignedUtterance
+from newfound.model.types import Utterance
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Traffic:
     none: float
 
 
-def traffic_of(utterances: Sequence[AssignedUtterance], known: Collection[str]) -> Traffic:
+def traffic_of(utterances: Sequence[Utterance], known: Collection[str]) -> Traffic:
     """Return how utterances divide into intents, given the names of the known ones."""
     counts: Counter[str | None] = Counter()
     for u in [u for u in utterances if not u.labelled] or utterances:

@@ -73,13 +73,7 @@ class LanguageModel:
         warn: Callable[[str], None],
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Check the settings and open the transcript; nothing is sent.
-
-        Args:
-            settings: Which model, and within which limits.
-            warn: Called with one line if questions stay without an answer.
-            sleep: Waits for a number of seconds.
-        """
+        """Check the settings and open the transcript; `warn` gets one line if questions stay without an answer."""
         settings.check()
         self.settings = settings
         self._warn, self._sleep, self._key = warn, sleep, settings.key()

@@ -25,11 +25,8 @@ def short_labels(
 ) -> list[str | None]:
     """Return a short intent label for each text; None where there is no usable answer.
 
-    Args:
-        texts: The utterances, the most important first: the budget may not suffice for all.
-        llm: The language model.
-        batch: How many utterances are sent with one request.
-        calls: How many requests may be sent, repeated ones included; by default what is left of the budget.
+    The most important texts come first: the calls, by default what is left of the budget, may not suffice for all.
+    `batch` of them are sent with one request.
     """
     messages = [message_of(text, masked=llm.settings.redact) for text in texts]
     distinct = list(dict.fromkeys(messages))

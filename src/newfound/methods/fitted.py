@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,8 +21,9 @@ from newfound.methods.context import Discovery, FitContext
 from newfound.methods.expected import expected_accuracy
 from newfound.model.arrays import reliability_of, temperature_of, with_reliability
 from newfound.model.classifier import IntentModel, stamp_provenance
+from newfound.model.embedder import NetworkEmbedder
 from newfound.model.network import CosineClassifier, IntentNetwork
-from newfound.model.types import AssignedUtterance, Calibration, Intent, Status, Utterance
+from newfound.model.types import Calibration, Status, Utterance
 from newfound.small_talk import is_small_talk
 from newfound.text import is_wordless
 
@@ -59,17 +60,23 @@ def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> In
         **({"choices": dict(discovery.choices)} if discovery.choices else {}),
         **({} if check is None else {"known_check": check.as_dict()}),
     }
-    utterances = _utterances(corpus, context.y, corrected, limits.outside)
-    embed = IntentModel(context.encoder, context.tune, network, (), calibration, {}).transform
-    described = _describe_intents(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
+    embedder = NetworkEmbedder(context.encoder, context.tune, network)
+    columns = _columns(corpus, context.y, corrected, limits.outside)
+    vectors = x.float().cpu()
+    names = _names(corpus, columns, vectors, corrected.shape[1], embedder)
+    utterances = [
+        Utterance(text, None if column is None else names[column], o.labelled, round(p, 4), o.count, o.source, o.days)
+        for text, o, column, p in zip(corpus.texts, corpus.origins, columns, corrected.max(1).tolist(), strict=True)
+    ]
+    statuses: dict[str, Status] = {name: "known" if i < context.n_known else "new" for i, name in enumerate(names)}
+    described = IntentDescriber(statuses, utterances, vectors, lambda: probabilities).describe_all()
     intents = [
         replace(intent, min_similarity=least, takes_wordless=wordless, takes_small_talk=small_talk)
         for intent, least, wordless, small_talk in zip(
             described, limits.min_similarity, limits.takes_wordless, limits.takes_small_talk, strict=True
         )
     ]
-    stamped = stamp_provenance(provenance)
-    return IntentModel(context.encoder, context.tune, network, tuple(intents), calibration, stamped, utterances)
+    return IntentModel.of(embedder, intents, calibration, stamp_provenance(provenance), utterances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,33 +229,25 @@ def _typical(context: FitContext, network: IntentNetwork, x: Tensor, has_intent:
     return [round(float(q), 6) for q in torch.quantile(closest[:MAX_QUANTILE_ROWS], torch.linspace(0, 1, 101).double())]
 
 
-def _utterances(corpus: Corpus, y: Tensor, candidates: npt.NDArray[np.float32], outside: Tensor) -> list[Utterance]:
-    """The training utterances with their intents: as labelled by a person, and as predicted where none did."""
-    utterances = []
-    answers = zip(candidates.argmax(1).tolist(), candidates.max(1).tolist(), outside.tolist(), strict=True)
-    rows = zip(corpus.texts, corpus.origins, y.tolist(), answers, strict=True)
-    for text, origin, known, (column, p, is_outside) in rows:
-        intent = known if known >= 0 and origin.labelled else None if is_outside else column
-        utterances.append(
-            Utterance(text, intent, origin.labelled, round(p, 4), origin.count, origin.source, origin.days)
-        )
-    return utterances
+def _columns(corpus: Corpus, y: Tensor, candidates: npt.NDArray[np.float32], outside: Tensor) -> list[int | None]:
+    """The column of each training utterance: as labelled by a person, and as predicted where none did."""
+    rows = zip(corpus.origins, y.tolist(), candidates.argmax(1).tolist(), outside.tolist(), strict=True)
+    return [
+        known if known >= 0 and origin.labelled else None if is_outside else column
+        for origin, known, column, is_outside in rows
+    ]
 
 
-def _describe_intents(
-    known: Sequence[str],
-    utterances: Sequence[Utterance],
-    x: Tensor,
-    probabilities: Tensor,
-    embed: Callable[[Sequence[str]], npt.NDArray[np.float32]],
-) -> list[Intent]:
-    """The description of every intent, known ones first; new ones get their names here."""
-    columns = probabilities.shape[1]
+def _names(
+    corpus: Corpus, column_of_row: Sequence[int | None], x: Tensor, columns: int, embed: NetworkEmbedder
+) -> list[str]:
+    """The name of every intent, known ones first; new ones are named by their utterances."""
+    known = corpus.intents
     texts: list[list[str]] = [[] for _ in range(columns)]
-    for u in utterances:
-        if u.intent is not None:
-            texts[u.intent].append(u.text)
-    column = torch.tensor([columns if u.intent is None else u.intent for u in utterances])
+    for text, own in zip(corpus.texts, column_of_row, strict=True):
+        if own is not None:
+            texts[own].append(text)
+    column = torch.tensor([columns if own is None else own for own in column_of_row])
     unit = F.normalize(x, dim=-1)
     centres = F.normalize(torch.zeros(columns + 1, x.shape[1]).index_add_(0, column, unit), dim=-1)
     centres = centres[len(known) : columns]
@@ -257,16 +256,10 @@ def _describe_intents(
         near: npt.NDArray[np.float32] = (F.normalize(torch.from_numpy(embed(phrases)), dim=-1) @ centres.T).numpy()
         return near
 
-    spoken = languages_of([u.text for u in utterances if u.labelled])
+    spoken = languages_of([text for text, o in zip(corpus.texts, corpus.origins, strict=True) if o.labelled])
     language, others = spoken[0] if spoken else UNKNOWN, texts[: len(known)]
     new_names = name_intents(texts[len(known) :], taken=known, others=others, likeness=likeness, language=language)
-    names = [*known, *new_names]
-    statuses: dict[str, Status] = {name: "known" if i < len(known) else "new" for i, name in enumerate(names)}
-    assigned = []
-    for u in utterances:
-        name, probability = None if u.intent is None else names[u.intent], 1.0 if u.labelled else u.probability
-        assigned.append(AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source, u.days))
-    return IntentDescriber(statuses, assigned, x, lambda: probabilities).describe_all()
+    return [*known, *new_names]
 
 
 def count_parameters(encoder: Encoder, network: IntentNetwork) -> dict[str, int]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import math
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, get_args
 
 from newfound.errors import ConflictError, ModelError, ModelMissing
 from newfound.files import MODEL_FORMAT, file_signature, hold_folder
+from newfound.model.hub import model_folder
 from newfound.model.types import Calibration, Intent, Overlap, Trend, Utterance, Volume
 from newfound.text import first_line, has_half_character
 
@@ -30,15 +32,43 @@ MAX_TEXT_LENGTH = 1_000_000  # characters
 MAX_COUNT = 2**53  # integers up to this one are exact as floats
 
 
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What `model.json` in a folder says of its model.
+
+    Attributes:
+        signature: What changes when another model is put into the folder (`model_signature`).
+        about: The content of the file.
+        intents: One for each column of the classifier.
+    """
+
+    folder: Path
+    signature: object
+    about: dict[str, Any]
+    intents: tuple[Intent, ...]
+
+    @classmethod
+    def read(cls, folder: str | Path | Description) -> Description:
+        """Return the description of a model folder, or of an address on the hub; one that was read is returned.
+
+        Raises:
+            ModelError: The folder is missing, or its description is damaged or of another version.
+        """
+        if isinstance(folder, Description):
+            return folder
+        folder = model_folder(folder)
+        signature = model_signature(folder)  # before it is read: what is written meanwhile is another model
+        about = read_about(folder)
+        return cls(folder, signature, about, tuple(read_intents(folder, about)))
+
+
 def describe(folder: str | Path) -> dict[str, Any]:
     """Return the checked content of `model.json`, without loading weights or encoder.
 
     Raises:
         ModelError: The folder is missing, damaged, or of another version.
     """
-    folder = Path(folder)
-    about = read_about(folder)
-    read_intents(folder, about)
+    folder, about = Path(folder), Description.read(Path(folder)).about
     try:
         about["encoder"]["name"], about["provenance"]["method"], about["provenance"]["created"]
     except (KeyError, TypeError):
@@ -117,60 +147,53 @@ def read_calibration(folder: Path, about: dict[str, Any]) -> Calibration:
 
 def _intent(entry: Any) -> Intent | None:
     """Return the intent that a JSON value describes; None if the value is not valid."""
-    if not _is_valid(entry, INTENT_CHECKS, required=("name", "known", "size", "exemplars")):
+    if not _is_valid(entry, INTENT_CHECKS):
         return None
-    values = {name: entry[name] for name in INTENT_CHECKS if name in entry}
-    values |= {name: tuple(texts) for name, texts in values.items() if isinstance(texts, list)}
-    values["overlaps"] = tuple(Overlap(o["name"], float(o["share"])) for o in values.get("overlaps", ()))
-    if values.get("position") is not None:
-        values["position"] = tuple(map(float, values["position"]))
-    if values.get("volume") is not None:
-        volume = values["volume"]
+    values: dict[str, Any] = {name: entry[name] for name in INTENT_CHECKS}
+    values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    values["overlaps"] = tuple(Overlap(o["name"], float(o["share"])) for o in entry["overlaps"])
+    if volume := entry["volume"]:
         values["volume"] = Volume(volume["first_week"], tuple(volume["counts"]), volume["trend"])
-    values["min_similarity"] = float(values.get("min_similarity", -1.0))
     return Intent(**values)
 
 
-def read_utterances(folder: str | Path, n_intents: int) -> tuple[Utterance, ...]:
-    """Return the training utterances of a model folder with `n_intents`; none if it was saved without them.
+def stream_utterances(folder: str | Path, intents: Sequence[Intent]) -> Iterator[Utterance]:
+    """Yield the training utterances of a model folder with these intents; none if it was saved without them.
 
     Raises:
         ModelError: A line is damaged.
     """
-    return tuple(stream_utterances(folder, n_intents))
-
-
-def stream_utterances(folder: str | Path, n_intents: int) -> Iterator[Utterance]:
-    """Yield the training utterances of a model folder (see `read_utterances`) one by one."""
     path = Path(folder) / UTTERANCES_FILE
     if not path.exists():
         return
+    names = [intent.name for intent in intents]
     with inside(Path(folder), UTTERANCES_FILE).open("rb") as file:
         for number, line in enumerate(file, 1):
-            utterance = _utterance(line, n_intents)
+            utterance = _utterance(line, names)
             if utterance is None:
                 raise ModelError(f"{path}, line {number}: damaged; restore it or fit the model again")
             yield utterance
 
 
-def _utterance(line: bytes, n_intents: int) -> Utterance | None:
-    """Return the utterance that a line of JSON describes; None if the line is not valid."""
+def _utterance(line: bytes, names: Sequence[str]) -> Utterance | None:
+    """Return the utterance that a line of JSON describes, its intent by its position; None if it is not valid."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    required = ("text", "intent", "labelled", "probability")
-    if not _is_valid(entry, UTTERANCE_CHECKS, required) or set(entry) - set(UTTERANCE_CHECKS):
+    if not _is_valid(entry, UTTERANCE_CHECKS, optional="days") or set(entry) - set(UTTERANCE_CHECKS):
         return None
     entry["days"] = tuple((day, count) for day, count in entry.get("days", ()))
-    return Utterance(**entry) if entry["intent"] is None or entry["intent"] < n_intents else None
+    if entry["intent"] is not None:
+        if entry["intent"] >= len(names):
+            return None
+        entry["intent"] = names[entry["intent"]]
+    return Utterance(**entry)
 
 
-def _is_valid(entry: Any, checks: Mapping[str, Callable[[Any], bool]], required: tuple[str, ...]) -> bool:
-    return (
-        isinstance(entry, dict)
-        and all(name in entry for name in required)
-        and all(check(entry[name]) for name, check in checks.items() if name in entry)
+def _is_valid(entry: Any, checks: Mapping[str, Callable[[Any], bool]], *, optional: str = "") -> bool:
+    return isinstance(entry, dict) and all(
+        check(entry[name]) if name in entry else name == optional for name, check in checks.items()
     )
 
 

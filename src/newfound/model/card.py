@@ -44,28 +44,16 @@ The licence of the model is up to those who made it, and is not stated here.
 MARK = "<!-- Written by newfound ({digest}). It is written again with the model, unless somebody has changed it. -->\n"
 
 
-def is_generated(card: bytes) -> bool:
-    """Return whether a card is as newfound wrote it."""
-    text, begin, rest = card.rpartition(b"<!-- ")
-    return begin + rest == _mark(text)
-
-
 def kept_card(folder: Path) -> bytes | None:
-    """Return the card of a folder that somebody has changed or written; None if there is none."""
+    """Return the card of a folder if somebody has written or changed it."""
     path = folder / CARD_FILE
     card = path.read_bytes() if path.is_file() else b""
-    return card if card and not is_generated(card) else None
+    text, begin, rest = card.rpartition(b"<!-- ")
+    return card if card and begin + rest != _mark(text) else None
 
 
 def model_card(about: Mapping[str, Any], intents: Sequence[Intent], *, name: str, source: str) -> bytes:
-    """Return the card of a model.
-
-    Args:
-        about: The content of `model.json`.
-        intents: Its intents, as they are shown.
-        name: What the model is called.
-        source: What to load: a folder, or an address on the hub.
-    """
+    """Return the card of a model, from the content of `model.json`; the source is what to load."""
     encoder, provenance = public_name(about["encoder"]["name"]), about["provenance"]
     data, release = provenance.get("data", {}), RELEASES.get(encoder)
     known_check = KnownCheck.of(provenance)

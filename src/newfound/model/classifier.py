@@ -1,249 +1,280 @@
-"""`IntentModel`: the fitted classifier over known and new intents, which every method returns."""
+"""`IntentModel`: the fitted classifier over known and new intents. This module does not need torch."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Collection, Sequence
-from copy import copy
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
-from newfound.algorithms.ranking import rank_descending
+from newfound.data.corpus import Corpus
 from newfound.defaults import Precision
-from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder, Tune
-from newfound.encoders.ragged import Ragged
-from newfound.encoders.registry import hash_of
-from newfound.encoders.tail import whole_corpus
-from newfound.model.arrays import (
-    TEXTS_PER_BATCH,
-    TEXTS_PER_BATCH_ON_GPU,
-    Array,
-    Classifier,
-    FittedClassifier,
-    Names,
-    ids_of,
-    in_batches,
-)
-from newfound.model.network import IntentNetwork, embed
-from newfound.model.types import Calibration, Intent, Utterance, certainty_of
-from newfound.paths import feature_cache_dir
+from newfound.errors import DataError, ModelError
+from newfound.model.arrays import Array, Names, ids_of, round_probability, text_classifier_tags
+from newfound.model.head import Head
+from newfound.model.types import Calibration, Intent, Prediction, RankedIntent, Utterance, certainty_of
+from newfound.text import is_blank
 from newfound.version import __version__
 
 if TYPE_CHECKING:
-    from newfound.encoders.onnx.session import GraphSession
+    import torch
+    from torch import Tensor
 
-MANY_TEXTS = 20_000  # at once, of training utterances: they are mostly in the cache, so that larger batches pay off
+    from newfound.encoders.cache import FeatureCache, StoredVectors
+    from newfound.encoders.encoder import Encoder
+    from newfound.model.embedder import NetworkEmbedder
+
+Intents: TypeAlias = Sequence[Intent]
+Utterances: TypeAlias = Sequence[Utterance]
+UtteranceSource: TypeAlias = Utterances | Callable[[], Iterable[Utterance]]
 
 
 @dataclass(eq=False, repr=False)
-class IntentModel(FittedClassifier):
+class IntentModel:
     """Classifies utterances into known and new intents. A model never changes; `with_*` methods return another one.
 
+    It is what every method returns, and what `newfound.load` reads with the review decisions applied. It has what
+    scikit-learn expects of a fitted classifier.
+
     Attributes:
-        encoder: The pretrained encoder.
-        tune: How much of the encoder was trained.
-        network: The trained network.
-        intents: One description for each column of its classifier, known intents first.
-        calibration: How the classifier's cosines become probabilities and outlier scores.
-        provenance: What the model was made from, and how.
+        head: Makes probabilities of vectors.
+        embed: Makes vectors of texts: a `NetworkEmbedder`, or a stored graph in a model that is only to predict.
+        intent_source: The descriptions of the intents, or a function that makes them when they are needed.
         utterance_source: The training utterances, or a function that reads them when they are needed.
-        columns: What makes predictions of the vectors of texts.
+        provenance: What the model was made from, and how.
+        stored_vectors: Vectors of texts that were encoded before.
+        thresholds: The least probability of each intent that keeps a promise, by name; empty without any.
+        reviewed: The review (`newfound.review.reviewed.ReviewedModel`) that made the head; None for a model as it was
+            fitted.
     """
 
-    encoder: Encoder
-    tune: Tune
-    network: IntentNetwork
-    intents: tuple[Intent, ...]
-    calibration: Calibration
-    provenance: dict[str, Any]
-    utterance_source: Sequence[Utterance] | Callable[[], Sequence[Utterance]] = ()
-    columns: Classifier = field(init=False)
+    head: Head
+    embed: Callable[[Sequence[str]], Array]
+    intent_source: Intents | Callable[[], Intents]
+    utterance_source: UtteranceSource = ()
+    provenance: dict[str, Any] = field(default_factory=dict)
+    stored_vectors: StoredVectors | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    reviewed: Any = None
+    _estimator_type = "classifier"  # scikit-learn before version 1.6
 
-    def __post_init__(self) -> None:
-        self.network.eval()
-        self._cache: FeatureCache | None = None
-        weight = self.network.classifier.weight.detach().float().cpu().numpy()
-        super().__init__(Classifier(weight, self.intents, self.calibration), self._embed)
+    @classmethod
+    def of(
+        cls,
+        embedder: NetworkEmbedder,
+        intents: Intents,
+        calibration: Calibration,
+        provenance: dict[str, Any],
+        utterances: UtteranceSource = (),
+    ) -> IntentModel:
+        """Return the model of a network with one intent for each column of its classifier, known intents first."""
+        weight = embedder.network.classifier.weight.detach().float().cpu().numpy()
+        return cls(Head.of(weight, intents, calibration), embedder, tuple(intents), utterances, provenance)
 
     def __repr__(self) -> str:
-        new = len(self.intents) - self.n_known
+        new = len(self.names) - self.n_known
         return f"IntentModel({self.n_known} known and {new} new intents, encoder {self.encoder.name!r})"
 
     @cached_property
+    def intents(self) -> tuple[Intent, ...]:
+        """The descriptions of the intents, in the order of the columns of `predict_proba`."""
+        return tuple(self.intent_source() if callable(self.intent_source) else self.intent_source)
+
+    @cached_property
     def utterances(self) -> tuple[Utterance, ...]:
-        """The training utterances."""
+        """The training utterances with their intents."""
         return tuple(self.utterance_source() if callable(self.utterance_source) else self.utterance_source)
 
-    @cached_property
-    def utterance_vectors(self) -> Tensor:
-        """Embeddings of the training utterances, [n, d], computed once from the features in the cache."""
-        cache = self.encoder.cache or FeatureCache(feature_cache_dir())
-        texts = [u.text for u in self.utterances]
-
-        def compute(rows: Sequence[int]) -> Ragged:
-            some = [texts[i] for i in rows]
-            vectors = in_batches(lambda batch: self._vectors(batch, cache), some, self.encoder.width, MANY_TEXTS)
-            return Ragged(torch.from_numpy(vectors), torch.arange(len(rows) + 1))
-
-        if not self.tune.layers:  # what the frozen encoder computes is in the cache already
-            return compute(range(len(texts))).flat
-        state = {name: t for name, t in self.network.state_dict().items() if not name.startswith("classifier.")}
-        weights = hash_of(state, self.encoder.weights_hash(), str(self.encoder.max_length))
-        return cache.fetch({"vectors of a trained network": weights}, texts, compute).flat
-
-    @cached_property
-    def utterance_columns(self) -> Array:
-        """Probabilities [n, intents] of the training utterances before any review."""
-        return self.columns.probabilities([u.text for u in self.utterances], self.utterance_vectors.numpy())
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the intents, in the order of the columns of `predict_proba`."""
+        return tuple(self.head.statuses)
 
     @property
     def classes_(self) -> Names:
         """The names of the intents in the order of the columns of `predict_proba`, [intents]."""
-        return np.array([intent.name for intent in self.intents], dtype=object)
+        return np.array(self.names, dtype=object)
 
     @property
     def labels_(self) -> Names:
         """The intent of each training utterance, [n]: its label, or what was discovered; None for no intent."""
-        names = [None if u.intent is None else self.intents[u.intent].name for u in self.utterances]
-        return np.array(names, dtype=object)
+        return np.array([u.intent for u in self.utterances], dtype=object)
 
     @property
     def n_known(self) -> int:
         """The number of known intents."""
-        return sum(intent.known for intent in self.intents)
+        return sum(status == "known" for status in self.head.statuses.values())
 
-    @property
-    def device(self) -> torch.device:
-        """The device of the weights."""
-        return self.network.classifier.weight.device
+    def transform(self, texts: Sequence[str]) -> Array:
+        """Return the embeddings [n, d] of texts."""
+        if self.stored_vectors is None:
+            return self.embed(texts)
+        vectors = self.stored_vectors.find(texts)
+        missing = [i for i, vector in enumerate(vectors) if vector is None]
+        if len(missing) == len(texts):
+            return self.embed(texts)
+        for i, vector in zip(missing, self.embed([texts[i] for i in missing]), strict=True):
+            vectors[i] = vector
+        return np.stack([vector for vector in vectors if vector is not None])
 
-    def to(self, device: torch.device | str) -> IntentModel:
-        """Move the model to a device, in place, as torch does."""
-        self.encoder.to(device)
-        self.network.to(device)
-        self.__dict__.pop("_session", None)  # another device may need another session
-        return self
+    def predict_proba(self, texts: Sequence[str]) -> Array:
+        """Return probabilities [n, intents], in the order of `classes_`.
 
-    def with_names(self, names: Sequence[str]) -> IntentModel:
-        """Return the same model with other names of its intents, one for each, in order."""
-        new_name = dict(zip((intent.name for intent in self.intents), names, strict=True))
-        renamed = []
-        for intent in self.intents:
-            overlaps = tuple(replace(o, name=new_name.get(o.name, o.name)) for o in intent.overlaps)
-            renamed.append(replace(intent, name=new_name[intent.name], overlaps=overlaps))
-        return replace(self, intents=tuple(renamed))
+        What a row lacks to 1 is the probability of no intent.
+        """
+        return self.head.probabilities(texts, self.transform(texts))
 
-    def with_ids(self, ids: Sequence[str]) -> IntentModel:
-        """Return the same model with other ids of its intents, one for each, in order."""
-        return replace(self, intents=tuple(replace(i, id=new) for i, new in zip(self.intents, ids, strict=True)))
+    def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return how unlike all intents each text is, from 0 to 1 (see `Prediction.outlier`)."""
+        return self.head.outliers(self.transform(texts))
 
-    def in_order(self, order: Sequence[int]) -> IntentModel:
-        """Return the same model with its utterances in another order."""
-        return replace(self, utterance_source=[self.utterances[i] for i in order])
-
-    def similar_intents(self, count: int) -> list[list[int]]:
-        """Return the positions of the `count` intents with the most similar prototypes to each intent's, best first."""
-        prototypes = torch.from_numpy(self.columns.prototypes)
-        similarity = (prototypes @ prototypes.T).fill_diagonal_(-torch.inf)
-        order: list[list[int]] = rank_descending(similarity)[:, :count].tolist()
-        return [[j for j in row if j != i] for i, row in enumerate(order)]
-
-    def with_known(self, names: Collection[str]) -> IntentModel:
-        """Return the same model in which the intents of these names are known, and come first; all others are new."""
-        order = sorted(range(len(self.intents)), key=lambda i: self.intents[i].name not in names)
-        new_position: dict[int | None, int | None] = {old: new for new, old in enumerate(order)} | {None: None}
-        changed = replace(
-            self,
-            network=self.network.with_columns(order),
-            intents=tuple(replace(self.intents[i], known=self.intents[i].name in names, accepted=False) for i in order),
-            utterance_source=[replace(u, intent=new_position[u.intent]) for u in self.utterances],
-        )
-        return changed._with_own_probabilities()
-
-    def with_accepted(self, names: Collection[str]) -> IntentModel:
-        """Return the same model with a mark on these intents: they were found in logs, and a person accepted them."""
-        return replace(self, intents=tuple(replace(i, accepted=i.accepted or i.name in names) for i in self.intents))
-
-    def _with_own_probabilities(self) -> IntentModel:
-        """Return the same model, whose stored utterances and intents are as certain as it is of them."""
-        if self.calibration.reliability == 1 or not self.utterances:  # they do not depend on which intents are new
-            return self
-        texts = [u.text for u in self.utterances]
-        probability = self.columns.answers(texts, self.utterance_vectors.numpy())[0].round(4).tolist()
-        utterances = [replace(u, probability=p) for u, p in zip(self.utterances, probability, strict=True)]
-        certainty = [certainty_of(u for u in utterances if u.intent == i) for i in range(len(self.intents))]
-        intents = [replace(intent, certainty=c) for intent, c in zip(self.intents, certainty, strict=True)]
-        return replace(self, intents=tuple(intents), utterance_source=utterances)
-
-    def _embed(self, texts: Sequence[str]) -> Array:
-        size = TEXTS_PER_BATCH if self.device.type == "cpu" else TEXTS_PER_BATCH_ON_GPU
-        return in_batches(lambda batch: self._vectors(batch, self._cache), texts, self.encoder.width, size)
+    def predict(self, texts: Sequence[str]) -> list[str | None]:
+        """Return the name of the most probable intent of each text; None for no intent."""
+        return [prediction.intent for prediction in self.classify(texts)]
 
     def predict_ids(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the position of the most probable intent in `intents` for each text, [n]; -1 for no intent."""
         return ids_of(self.predict_proba(texts))
 
-    def _vectors(self, texts: Sequence[str], cache: FeatureCache | None) -> Array:
-        """Return the embeddings of texts, [n, d].
+    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
+        """Return one prediction per text. All that classifies texts goes through here, so that answers agree.
 
-        No cache is used unless one is given, so that nothing is stored of texts that are only classified.
+        Args:
+            texts: The texts to classify.
+            top: How many of the most probable intents each prediction holds.
         """
-        session = self._session if cache is None else None
-        if session is not None:
-            from newfound.encoders.onnx.engine import vectors_of
+        vectors, names, statuses = self.transform(texts), self.names, self.head.statuses
+        (value, best, probabilities), outliers = self.head.answers(texts, vectors), self.head.outliers(vectors)
+        ranked = _ranked_intents(probabilities, names, top)
+        predictions = []
+        for text, i, p, o, r in zip(texts, best.tolist(), value.tolist(), outliers.tolist(), ranked, strict=True):
+            name = names[i] if i < len(names) else None
+            status = None if name is None else statuses[name]
+            outlier = 1.0 if is_blank(text) else o
+            known, p = status == "known", round_probability(p)
+            id, path = (None, None) if name is None else (self.head.ids[name], self.head.paths.get(name))
+            above = name is not None and p >= self.thresholds.get(name, np.inf) if self.thresholds else None
+            predictions.append(Prediction(text, name, known, p, outlier, status, r, id, path, above))
+        return predictions
 
-            return vectors_of(session, self.encoder.tokenize(texts))
-        encoder = copy(self.encoder)  # a shallow copy with the same weights, because other threads use the original
-        encoder.cache = cache
-        features = encoder.features(texts, self.tune)
-        batches = whole_corpus(features.data.lengths, self.device)
-        vectors: Array = embed(self.network, features.to(self.device), batches).cpu().numpy()
-        return vectors
+    def score(self, texts: Sequence[str], labels: Sequence[str | None]) -> float:
+        """Return the share of texts, from 0 to 1, whose label is predicted by name; texts without a label do not count.
 
-    def pretrained_vectors(self, texts: Sequence[str]) -> Array:
-        """Return the vectors of the pretrained encoder, which has learned nothing from the model's logs, [n, d]."""
-        encoder = copy(self.encoder)
-        encoder.cache = self._cache
-        vectors: Array = encoder.features(texts, encoder.tune("heads")).data.flat.float().cpu().numpy()
-        return vectors
-
-    @cached_property
-    def _session(self) -> GraphSession | None:
-        """What computes embeddings with ONNX Runtime, the trained layers included; None if torch does it."""
-        return self.encoder.session(self.network.tail if self.tune.layers else None, self.network.dense)
-
-    def has_graph(self) -> bool:
-        """Return whether ONNX Runtime computes embeddings, which several threads may then do at the same time.
-
-        Raises:
-            EncoderError: The precision is int8, and there is no graph.
+        `newfound.evaluate` says more, and compares new intents whatever they are called.
         """
-        return self._session is not None
+        corpus = Corpus.of(texts, labels).labelled()
+        if not len(corpus):
+            raise DataError("no labelled utterance to compare with; give each text its label")
+        pairs = zip(self.predict(corpus.texts), corpus.labels, strict=True)
+        return sum(predicted == label for predicted, label in pairs) / len(corpus)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags
+
+        return text_classifier_tags(Tags(estimator_type=None, target_tags=TargetTags(required=True)))
 
     def graph_problem(self) -> str | None:
         """Return why torch encodes on a CPU although ONNX Runtime is installed; None if it does not."""
-        return None if self.has_graph() else self.encoder.graph_problem
+        of_embedder = getattr(self.embed, "graph_problem", None)  # a stored graph has none
+        return None if of_embedder is None else of_embedder()
+
+    @property
+    def embedder(self) -> NetworkEmbedder:
+        """What makes vectors of texts with the network."""
+        from newfound.model.embedder import NetworkEmbedder
+
+        assert isinstance(self.embed, NetworkEmbedder)  # a model with a stored graph is asked for predictions only
+        return self.embed
+
+    @property
+    def encoder(self) -> Encoder:
+        """The pretrained encoder."""
+        return self.embedder.encoder
+
+    @cached_property
+    def utterance_vectors(self) -> Tensor:
+        """Embeddings of the training utterances, [n, d], computed once from the features in the cache."""
+        return self.embedder.of_training([u.text for u in self.utterances])
+
+    @cached_property
+    def utterance_columns(self) -> Array:
+        """Probabilities [n, columns] of the training utterances before any review."""
+        return self.head.of_columns([u.text for u in self.utterances], self.utterance_vectors.numpy())
+
+    def to(self, device: torch.device | str) -> IntentModel:
+        """Move the model to a device, in place, as torch does."""
+        self.embedder.to(device)
+        return self
 
     def with_precision(self, precision: Precision) -> IntentModel:
         """Return the same model with an encoder of another precision: fp32, or int8 on a CPU."""
-        encoder = self.encoder.with_precision(precision)
-        return self if encoder is self.encoder else replace(self, encoder=encoder)
+        if self.reviewed is not None:
+            other: IntentModel = self.reviewed.with_precision(precision).classifier
+            return other
+        embedder = self.embedder.with_precision(precision)
+        return self if embedder is self.embedder else replace(self, embed=embedder)
 
     def with_cache(self, cache: FeatureCache | None) -> IntentModel:
         """Return the same model, which keeps what the frozen layers compute of texts; by default nothing is kept."""
-        changed = replace(self)
-        changed._cache = cache
-        return changed
+        return replace(self, embed=replace(self.embedder, cache=cache))
+
+    def with_names(self, names: Sequence[str]) -> IntentModel:
+        """Return the same model with other names of its intents, one for each, in order."""
+        new_name = dict(zip(self.names, names, strict=True))
+        renamed = []
+        for intent in self.intents:
+            overlaps = tuple(replace(o, name=new_name.get(o.name, o.name)) for o in intent.overlaps)
+            renamed.append(replace(intent, name=new_name[intent.name], overlaps=overlaps))
+        utterances = [u if u.intent is None else replace(u, intent=new_name[u.intent]) for u in self.utterances]
+        return self.with_intents(renamed, utterances)
+
+    def with_known(self, names: Collection[str], accepted: Collection[str] = ()) -> IntentModel:
+        """Return the same model in which the intents of these names are known, and come first; all others are new.
+
+        Those that were found in logs, and that a person accepted, get a mark.
+        """
+        order = sorted(range(len(self.intents)), key=lambda i: self.names[i] not in names)
+        ordered = [self.intents[i] for i in order]
+        intents = [replace(i, known=i.name in names, accepted=i.name in accepted) for i in ordered]
+        embedder = replace(self.embedder, network=self.embedder.network.with_columns(order))
+        changed = IntentModel.of(embedder, intents, self.head.calibration, self.provenance, self.utterances)
+        if self.head.calibration.reliability == 1 or not self.utterances:
+            return changed
+        # How certain the model is of its utterances depends on which intents are new.
+        texts = [u.text for u in self.utterances]
+        probability = changed.head.answers(texts, changed.utterance_vectors.numpy())[0].round(4).tolist()
+        utterances = [replace(u, probability=p) for u, p in zip(self.utterances, probability, strict=True)]
+        certainty = [certainty_of(u for u in utterances if u.intent == intent.name) for intent in intents]
+        return changed.with_intents(
+            [replace(i, certainty=c) for i, c in zip(intents, certainty, strict=True)], utterances
+        )
+
+    def in_order(self, order: Sequence[int]) -> IntentModel:
+        """Return the same model with its utterances in another order."""
+        return replace(self, utterance_source=[self.utterances[i] for i in order])
+
+    def with_intents(self, intents: Intents, utterances: Utterances | None = None) -> IntentModel:
+        """Return the same model with other descriptions of its intents, and with other utterances."""
+        source = self.utterance_source if utterances is None else utterances
+        return IntentModel.of(self.embedder, intents, self.head.calibration, self.provenance, source)
+
+    def similar_intents(self, count: int) -> list[list[int]]:
+        """Return the positions of the `count` intents with the most similar prototypes to each intent's, best first."""
+        import torch
+
+        from newfound.algorithms.ranking import rank_descending
+
+        prototypes = torch.from_numpy(self.head.prototypes)
+        similarity = (prototypes @ prototypes.T).fill_diagonal_(-torch.inf)
+        order: list[list[int]] = rank_descending(similarity)[:, :count].tolist()
+        return [[j for j in row if j != i] for i, row in enumerate(order)]
 
     def save(
         self,
@@ -264,10 +295,26 @@ class IntentModel(FittedClassifier):
 
         Raises:
             TargetExists: There is something in the folder that may not be replaced.
+            ModelError: Review decisions made the model of another one; they are not part of what would be written.
         """
         from newfound.model.folder import save
 
+        if self.reviewed is not None:
+            raise ModelError("review decisions are not saved with a model; copy its folder, or refit it")
         save(self, Path(folder), overwrite=overwrite, with_encoder=with_encoder, with_utterances=with_utterances)
+
+
+def _ranked_intents(probabilities: Array, names: Sequence[str], top: int) -> list[tuple[RankedIntent, ...]]:
+    """Return the most probable intents of each row, `top` at most, the best first; none of a row of zeros."""
+    count = min(top, len(names))
+    if not count:
+        return [()] * len(probabilities)
+    index = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
+    value = np.take_along_axis(probabilities, index, axis=1)
+    return [
+        tuple(RankedIntent(names[i], round_probability(p)) for i, p in zip(row, values, strict=True) if values[0] > 0)
+        for row, values in zip(index.tolist(), value.tolist(), strict=True)
+    ]
 
 
 def stamp_provenance(provenance: dict[str, Any]) -> dict[str, Any]:

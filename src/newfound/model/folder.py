@@ -6,7 +6,7 @@ The pretrained encoder is loaded by name and verified by its hash, or it is in t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
@@ -26,16 +26,15 @@ from newfound.model.about import (
     FORMAT_VERSION,
     UTTERANCES_FILE,
     WEIGHTS_FILE,
+    Description,
     damaged,
     inside,
-    read_about,
     read_calibration,
-    read_intents,
-    read_utterances,
+    stream_utterances,
 )
 from newfound.model.card import kept_card, model_card
 from newfound.model.classifier import IntentModel
-from newfound.model.hub import model_folder
+from newfound.model.embedder import NetworkEmbedder
 from newfound.model.network import IntentNetwork
 from newfound.model.types import Utterance
 from newfound.text import first_line
@@ -59,7 +58,8 @@ def save(
     from safetensors.torch import save_file
 
     check_replaceable(folder, overwrite)
-    tensors = {name: t.cpu().contiguous() for name, t in model.network.classifier_branch().items()}
+    embedder, calibration = model.embedder, model.head.calibration
+    tensors = {name: t.cpu().contiguous() for name, t in embedder.network.classifier_branch().items()}
     intents = model.intents
     if not with_utterances:
         intents = tuple(replace(intent, exemplars=(), border=()) for intent in intents)
@@ -73,11 +73,11 @@ def save(
             "max_length": model.encoder.max_length,
             "included": with_encoder,
         },
-        "tune": asdict(model.tune),
-        "dense": model.network.dense is not None,
-        "temperature": model.calibration.temperature,
-        "typical": list(model.calibration.typical),
-        "reliability": model.calibration.reliability,
+        "tune": asdict(embedder.tune),
+        "dense": embedder.network.dense is not None,
+        "temperature": calibration.temperature,
+        "typical": list(calibration.typical),
+        "reliability": calibration.reliability,
         "intents": [{name: value for name, value in asdict(i).items() if name != "path"} for i in intents],
         "provenance": model.provenance,
     }
@@ -88,16 +88,23 @@ def save(
         for name, content in {CARD_FILE: card, **beside}.items():
             (target / name).write_bytes(content)
         if with_utterances and model.utterances:
-            names = [field.name for field in fields(Utterance)]
             with (target / UTTERANCES_FILE).open("w", encoding="utf-8") as file:
-                for utterance in model.utterances:
-                    entry = {name: getattr(utterance, name) for name in names if name != "days" or utterance.days}
-                    file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+                file.writelines(_lines(model))
         if with_encoder:
             model.encoder.save(target / ENCODER_FOLDER)
 
 
-def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentModel:
+def _lines(model: IntentModel) -> Iterator[str]:
+    """Yield the lines of the file of utterances, which have the position of their intent in place of its name."""
+    position = {name: i for i, name in enumerate(model.names)} | {None: None}
+    for u in model.utterances:
+        entry = {**{f.name: getattr(u, f.name) for f in fields(Utterance)}, "intent": position[u.intent]}
+        if not u.days:
+            del entry["days"]
+        yield json.dumps(entry, ensure_ascii=False) + "\n"
+
+
+def load(folder: str | Path | Description, *, encoder: str | Encoder | None = None) -> IntentModel:
     """Load a saved model as it was fitted. `newfound.load` applies the review decisions as well.
 
     Nothing in the folder is executed. The encoder or its path is given if it is neither a short name nor in the folder.
@@ -106,9 +113,8 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
         ModelError: The folder is missing, damaged, or of another version.
         EncoderMismatch: The encoder was not found, or is not the one that the model was fitted on.
     """
-    folder = model_folder(folder)
-    about = read_about(folder)
-    intents = read_intents(folder, about)
+    description = Description.read(folder)
+    folder, about, intents = description.folder, description.about, description.intents
     pretrained = _find_encoder(folder, about, encoder)
     calibration = read_calibration(folder, about)
     try:
@@ -121,8 +127,8 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
         raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
     network = IntentNetwork(pretrained.tail(tune), pretrained.width, len(intents), dense=dense)
     _copy_weights(network, _read_weights(folder))
-    utterances = partial(read_utterances, folder, len(intents))
-    return IntentModel(pretrained, tune, network, tuple(intents), calibration, provenance, utterances)
+    utterances = partial(stream_utterances, folder, intents)
+    return IntentModel.of(NetworkEmbedder(pretrained, tune, network), intents, calibration, provenance, utterances)
 
 
 def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | None) -> Encoder:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
 from newfound.errors import HubError, SettingsError
@@ -20,6 +20,7 @@ from newfound.text import first_line
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
+Model = TypeVar("Model")
 REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 ADDRESS = re.compile(rf"hf:/({REPOSITORY.pattern})(?:@([\w./-]+))?")  # `Path` makes one slash of two
 COMMIT = re.compile("[0-9a-f]{40}")
@@ -47,6 +48,11 @@ def model_folder(model: str | Path) -> Path:
     if match is None:
         raise SettingsError(f"{model}: give hf://owner/name, or hf://owner/name@revision")
     return _fetch(match[1], match[2] or "main", open_hub().endpoint)
+
+
+def fetched(model: Model) -> Model | Path:
+    """Return a model on the hub as a folder of newfound's cache; a folder or a loaded model is returned as it is."""
+    return model_folder(model) if isinstance(model, str | Path) and is_on_hub(model) else model
 
 
 @cache

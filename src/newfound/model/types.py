@@ -60,7 +60,7 @@ class Intent:
             accepted in an earlier round.
         labelled: The number of its utterances that a person labelled.
         certainty: The mean probability of its utterances from the logs; 1 if a person labelled them all; None if it has
-            no utterances, and in older models.
+            no utterances.
         overlaps: The intents it overlaps with, the largest overlap first.
         position: Its position on the map of the logs, between 0 and 1; None if there is no map.
         min_similarity: The least cosine to its prototype that a text of the intent has; below it the text belongs to no
@@ -129,34 +129,16 @@ def unused_id(id: str, used: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A training utterance as the fitted model classifies it; reviews, reports and updates start from these.
+    """A training utterance with its intent, as it was fitted or after a review.
 
     Attributes:
         text: The utterance.
-        intent: The position of its intent in the model's intents; None if it belongs to no intent.
+        intent: The name of its intent; None if it belongs to no intent.
         labelled: Whether a person labelled it; otherwise it came from the logs.
-        probability: The probability of its intent.
+        probability: The probability of its intent; after a review 1 if a person labelled it.
         count: How often it occurred.
         source: Where it came from, for instance the name of a file; empty if it is not known.
         days: The days on which it occurred, and how often on each; empty if that is not known.
-    """
-
-    text: str
-    intent: int | None
-    labelled: bool
-    probability: float
-    count: int = 1
-    source: str = ""
-    days: Days = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AssignedUtterance:
-    """A training utterance as an `Utterance` has it, with the intent it has after the review.
-
-    Attributes:
-        intent: The name of its intent; None if it belongs to no intent.
-        probability: The probability of its intent; 1 if a person labelled it.
     """
 
     text: str
@@ -293,7 +275,7 @@ class Prediction:
     above_threshold: bool | None = None
 
 
-def certainty_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float | None:
+def certainty_of(utterances: Iterable[Utterance]) -> float | None:
     """Return the mean probability of utterances from the logs, weighted by their count; None without any utterance.
 
     Utterances that a person labelled and those of no intent do not count; if there are no others, it is 1. What is

@@ -21,7 +21,7 @@ from newfound.files import write_atomically
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, expected_error_of
 from newfound.intents.map import map_positions
 from newfound.intents.overview import traffic_of
-from newfound.model.types import AssignedUtterance, Intent, KnownCheck
+from newfound.model.types import Intent, KnownCheck, Utterance
 from newfound.review.reviewed import ReviewedModel
 from newfound.text import percent, shorten
 
@@ -75,7 +75,7 @@ def _points(reviewed: ReviewedModel, seed: int) -> list[list[Any]]:
     ]
 
 
-def _overview(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) -> dict[str, Any]:
+def _overview(reviewed: ReviewedModel, utterances: Sequence[Utterance]) -> dict[str, Any]:
     """Return what somebody who decides wants to know first."""
     traffic = traffic_of(utterances, reviewed.review.known)
     new = [(name, share) for name, share in traffic.shares.items() if name not in reviewed.review.known]
@@ -85,7 +85,7 @@ def _overview(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) 
         "traffic": traffic,
         "largest": new[:MAX_INTENTS_IN_OVERVIEW],
         "right": 1 - expected_error_of(utterances),
-        "known_check": KnownCheck.of(reviewed.provenance),
+        "known_check": KnownCheck.of(reviewed.model.provenance),
     }
 
 
@@ -107,9 +107,9 @@ def _volume(intents: Sequence[Intent]) -> dict[str, Any] | None:
     }
 
 
-def _about(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) -> list[tuple[str, str]]:
+def _about(reviewed: ReviewedModel, utterances: Sequence[Utterance]) -> list[tuple[str, str]]:
     """Return the lines of the section about the model: name and value."""
-    provenance = reviewed.provenance
+    provenance = reviewed.model.provenance
     seconds = sum(provenance.get("timings", {}).values())
     n_labelled = sum(u.count for u in utterances if u.labelled)
     logs = [u for u in utterances if not u.labelled]
@@ -118,7 +118,7 @@ def _about(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) -> 
     n_without = sum(u.count for u in without)
     examples = "; ".join(shorten(u.text, MAX_EXAMPLE_LENGTH) for u in without[:3])
     return [
-        ("method", f"{provenance.get('method', '?')} on encoder {reviewed.encoder.name}"),
+        ("method", f"{provenance.get('method', '?')} on encoder {reviewed.model.encoder.name}"),
         ("made", f"{provenance.get('created', '?')}, in {seconds:.0f} s on {provenance.get('device', '?')}"),
         ("labelled utterances", f"{n_labelled:,}"),
         ("utterances from the logs", f"{n_logs:,}, of which {n_known:,} are of known intents"),

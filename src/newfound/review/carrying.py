@@ -70,20 +70,18 @@ class Carried:
         with TemporaryDirectory(prefix="newfound-review-") as folder:
             for decision in decisions:
                 author = authors.get(_key(decision)) or (earlier[-1].author if earlier else "newfound")
-                with SqliteLog(Path(folder)).lock_for_writing() as log:
-                    log.add([decision], author)
+                SqliteLog(Path(folder)).append([decision], author)
             return {REVIEW_FILE: (Path(folder) / REVIEW_FILE).read_bytes()}
 
-    def apply(self, model: IntentModel) -> IntentModel | ReviewedModel:
+    def apply(self, model: IntentModel) -> IntentModel:
         """Return the trained model with the decisions applied, if there are any."""
         decisions = self.decisions()
         if not decisions:
             return model
-        known = [intent.name for intent in model.intents if intent.known]
-        review = Review.begin([intent.name for intent in model.intents], known)
+        review = Review.of(model.intents)
         for decision in decisions:
             review.apply(decision)
-        return ReviewedModel(model, review)
+        return ReviewedModel(model, review).classifier
 
 
 def _key(decision: Decision) -> tuple[str, str | None]:
@@ -103,13 +101,10 @@ def _rejected(reviewed: ReviewedModel) -> dict[Slot, str]:
 
 def _slots_of_utterances(reviewed: ReviewedModel) -> list[Slot | None]:
     """Return the column, or the part of one, that each utterance is in; None for those that are in none."""
-    columns = reviewed.columns
-    parts = {
-        column: columns.share_of_parts(column, reviewed.model.utterance_vectors.numpy()).argmax(1)
-        for column in columns.prototypes
-    }
+    vectors = reviewed.model.utterance_vectors.numpy()
+    parts = {column: reviewed.head.share_of_parts(column, vectors).argmax(1) for column in reviewed.head.parts}
     slots: list[Slot | None] = []
     for row, u in enumerate(reviewed.model.utterances):
-        part = WHOLE if u.intent not in parts else int(parts[u.intent][row])
-        slots.append(None if u.intent is None else (u.intent, part))
+        column = -1 if u.intent is None else reviewed.model.head.position[u.intent]
+        slots.append(None if column < 0 else (column, int(parts[column][row]) if column in parts else WHOLE))
     return slots

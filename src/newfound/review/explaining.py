@@ -12,8 +12,8 @@ from torch import Tensor
 
 from newfound.algorithms.ranking import rank_descending
 from newfound.errors import ModelError
-from newfound.model.arrays import FittedClassifier, best_of, round_probability
-from newfound.model.types import AssignedUtterance, Prediction, RankedIntent
+from newfound.model.arrays import best_of, round_probability
+from newfound.model.types import Prediction, RankedIntent
 from newfound.review.reviewed import ReviewedModel
 from newfound.review.views import NearUtterance
 
@@ -59,24 +59,23 @@ class Explanation(Prediction):
     words: tuple[WordEffect, ...]
 
 
-class Explainer(FittedClassifier):
+class Explainer:
     """Classifies texts as a reviewed model does, and says why."""
 
     def __init__(self, reviewed: ReviewedModel, vectors: Tensor | None = None) -> None:
         """Take the model, and the unit embeddings of its utterances if they are at hand, [n, d]."""
-        super().__init__(reviewed.columns, reviewed.model.transform)
-        self.reviewed, self.thresholds = reviewed, reviewed.thresholds
+        self.reviewed, self.model = reviewed, reviewed.classifier
         if not reviewed.model.utterances:
             raise ModelError("the model was saved without its utterances; discover again and keep them")
         self._vectors = F.normalize(reviewed.model.utterance_vectors, dim=-1) if vectors is None else vectors
 
-    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
+    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Explanation]:
         """Return one explanation per text, the best `top` intents in it."""
-        return [self.explain(p, top) for p in super().classify(texts, top=max(top, NEAREST))]
+        return [self.explain(p, top) for p in self.model.classify(texts, top=max(top, NEAREST))]
 
     def explain(self, p: Prediction, top: int = 0) -> Explanation:
         """Return why a text was classified so."""
-        vector = F.normalize(torch.from_numpy(self.transform([p.text])), dim=-1)[0]
+        vector = F.normalize(torch.from_numpy(self.model.transform([p.text])), dim=-1)[0]
         similarity = self._vectors @ vector
         nearest = [self._near(i, float(similarity[i])) for i in rank_descending(similarity)[:NEAREST].tolist()]
         shown = replace(p, top=p.top[:top])
@@ -90,11 +89,8 @@ class Explainer(FittedClassifier):
 
     def _near(self, row: int, similarity: float) -> NearUtterance:
         u, review = self.reviewed.assigned[row], self.reviewed.review
-        checked = u.text in review.checked
-        who = "review" if checked else (u.source or "labelled data") if u.labelled else "discovered"
-        own = {f.name: getattr(u, f.name) for f in fields(AssignedUtterance)}
-        near = NearUtterance(**own, id=row, checked=checked, similarity=round(similarity, 3), labelled_by=who)
-        return replace(near, probability=round(u.probability, 4))
+        who = "review" if u.text in review.checked else (u.source or "labelled data") if u.labelled else "discovered"
+        return NearUtterance.of(u, row, review, similarity=round(similarity, 3), labelled_by=who)
 
     def _words(self, p: Prediction) -> tuple[WordEffect, ...]:
         """Leave out one word after the other, and return those that matter most."""
@@ -105,7 +101,7 @@ class Explainer(FittedClassifier):
         if not spans:
             return ()
         variants = [" ".join(f"{p.text[:start]} {p.text[end:]}".split()) for start, end in spans]
-        probabilities, names = self.predict_proba(variants), [*self.columns.statuses, None]
+        probabilities, names = self.model.predict_proba(variants), [*self.model.names, None]
         best, column = best_of(probabilities)[1], names.index(p.intent)
         own = 1 - probabilities.sum(1) if p.intent is None else probabilities[:, column]
         effects = [

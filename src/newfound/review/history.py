@@ -6,15 +6,15 @@ Decisions about one model cannot be replayed on another one, so a trained model 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from newfound.files import HISTORY_FILE, to_json, write_atomically
-from newfound.model.beside import damaged_beside, read_beside
 from newfound.model.hub import model_folder
+from newfound.model.sidecars import damaged_sidecar, read_sidecar
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry
 from newfound.review.store import ReviewStore
@@ -79,14 +79,14 @@ def has_history(folder: Path) -> bool:
 
 def read_history(folder: Path) -> History:
     """Return how the model in a folder came to be; the history is empty if the folder does not say it."""
-    content = read_beside(folder, HISTORY_FILE)
+    content = read_sidecar(folder, HISTORY_FILE)
     try:
         trainings = tuple(_training(entry) for entry in content.get("trainings", ()))
         result = content.get("result")
         if not isinstance(result, str | None):
             raise TypeError
     except (KeyError, TypeError, ValueError):
-        raise damaged_beside(folder / HISTORY_FILE, "its trainings") from None
+        raise damaged_sidecar(folder / HISTORY_FILE, "its trainings") from None
     return History(trainings, result)
 
 
@@ -97,8 +97,7 @@ def write_history(folder: Path, history: History) -> None:
 
 def _training(content: Mapping[str, Any]) -> Training:
     training = Training(**{**content, "entries": tuple(_entry(entry) for entry in content["entries"])})
-    if not _are_texts([training.kind, training.model, training.at, training.author or ""]):
-        raise TypeError
+    _check_texts(training.kind, training.model, training.at, training.author or "")
     return training
 
 
@@ -106,12 +105,12 @@ def _entry(content: Mapping[str, Any]) -> Entry:
     decision = Decision(content["decision"]["kind"], content["decision"]["arguments"])
     entry = Entry(**{**content, "decision": decision})
     undone = [value for value in (entry.undone_at, entry.undone_by) if value is not None]
-    if not isinstance(entry.id, int) or not _are_texts([entry.at, entry.author, decision.kind, *undone]):
-        raise TypeError
-    if not isinstance(decision.arguments, dict):
+    _check_texts(entry.at, entry.author, decision.kind, *undone)
+    if not isinstance(entry.id, int) or not isinstance(decision.arguments, dict):
         raise TypeError
     return entry
 
 
-def _are_texts(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, str) for value in values)
+def _check_texts(*values: object) -> None:
+    if not all(isinstance(value, str) for value in values):
+        raise TypeError

@@ -8,9 +8,8 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +90,7 @@ class ReviewView:
             checked=self.describer.occurrences(self.reviewed.decided_rows),
             expected_error=self.describer.expected_error,
             without_intent=self.describer.occurrences(self._rows_without_intent),
-            known_check=KnownCheck.of(self.reviewed.provenance),
+            known_check=KnownCheck.of(self.reviewed.model.provenance),
         )
         listed = (
             views.ListedIntent.of(
@@ -186,10 +185,7 @@ class ReviewView:
 
     def describe_utterance(self, kind: type[Listed], i: int, **more: Any) -> Listed:
         """Return one utterance as a `ListedUtterance` or a subclass of it, whose further fields are given."""
-        u, review = self.describer.utterances[i], self.reviewed.review
-        checked = u.text in review.moved or u.text in review.possible_parts
-        values = {field.name: getattr(u, field.name) for field in fields(u)}
-        return kind(**{**values, "probability": round(u.probability, 4)}, id=i, checked=checked, **more)
+        return kind.of(self.describer.utterances[i], i, self.reviewed.review, **more)
 
     def _two_parts(self, rows: Sequence[int]) -> TwoParts | None:
         return self.session.cache.get("parts", rows, lambda: two_parts(self.session.vectors[list(rows)]))
@@ -292,8 +288,7 @@ class ReviewView:
 
     def explain(self, text: str) -> Explanation:
         """Classify one text, and return why: intents, similar utterances and the words that decide."""
-        (explained,) = Explainer(self.reviewed, self.session.vectors).classify([text])
-        return cast(Explanation, explained)
+        return Explainer(self.reviewed, self.session.vectors).classify([text])[0]
 
 
 def _base64(column: npt.NDArray[np.generic]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ import torch.nn.functional as F
 from newfound.algorithms.intent_tree import Group, IntentTree
 from newfound.errors import DecisionError
 from newfound.intents.naming import name_intents
-from newfound.model.types import AssignedUtterance
+from newfound.model.types import Utterance
 from newfound.review.decisions import MAX_PARTS, Decision
 from newfound.review.proposals import MAX_DESCRIBING_UTTERANCES, central_texts
 from newfound.review.reviewed import ReviewedModel
@@ -82,19 +81,6 @@ class Resizer:
                 self._previews[wanted] = self._preview(wanted)
             return self._previews[wanted]
 
-    def split(self, name: str) -> Resizing:
-        """Return what would become of one intent, known or new, that is split in two.
-
-        A `DecisionError` says that there is no such intent, or that it has too few utterances.
-        """
-        proposal = self._view.intent(name, count=0).split
-        if proposal is None:
-            raise DecisionError(f"{name!r} has too few utterances to be split")
-        into = {part.name: list(part.utterances) for part in proposal.parts}
-        decision = Decision("split", {"intent": name, "into": into})
-        n_new = self._present + (name not in self._view.reviewed.review.known)
-        return replace(self.preview(), n_new=n_new, changes=self._changes([decision]), decisions=(decision,))
-
     def _preview(self, wanted: int) -> Resizing:
         fewest = min(self._present, max(MIN_NEW_INTENTS, self._untouched + self._tree.fewest))
         most = self._untouched + self._tree.most
@@ -107,7 +93,7 @@ class Resizer:
             wanted,
             fewest,
             most,
-            estimated_number(self._view.reviewed.provenance),
+            estimated_number(self._view.reviewed.model.provenance),
             self._changes(decisions) if decisions else (),
             tuple(decisions),
         )
@@ -183,7 +169,7 @@ class Resizer:
         return list(central_texts(self._view.session.vectors[list(rows)], texts, count))
 
 
-def _sizes(utterances: Sequence[AssignedUtterance]) -> Counter[str]:
+def _sizes(utterances: Sequence[Utterance]) -> Counter[str]:
     """Return how often utterances of each intent occurred."""
     sizes = Counter[str]()
     for utterance in utterances:

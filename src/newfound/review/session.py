@@ -22,9 +22,10 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError
 from newfound.intents.description import NEIGHBOURS
 from newfound.intents.map import Positions, map_positions, quick_positions
-from newfound.model.beside import read_groups, thresholds_by_name
+from newfound.model.about import Description
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
+from newfound.model.sidecars import read_groups, thresholds_by_name
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry, check_nothing_decided, version_of
 from newfound.review.proposals import CacheByRows
@@ -51,16 +52,14 @@ class ReviewSession:
         encoder: str | Encoder | None = None,
         precision: Precision = defaults.PRECISION,
     ) -> None:
-        self.folder = Path(folder)
-        self.store = ReviewStore(self.folder)
-        self.model: IntentModel = load(self.folder, encoder=encoder).with_precision(precision)
+        description = Description.read(folder)
+        self.folder, self.store = description.folder, ReviewStore(description)
+        self.model: IntentModel = load(description, encoder=encoder).with_precision(precision)
         self._vectors_of = UtteranceVectors(self.model)
         self._view: ReviewView | None = None
-        self._next_view: ReviewView | None = None  # made before a decision was recorded; it becomes the next view
         self._computed: dict[str, Any] = {}
         self.cache = CacheByRows()
         self._lock, self._locks = Lock(), defaultdict[str, Lock](Lock)
-        self._decision_lock = Lock()  # one decision of this process at a time, so that none has to be checked twice
 
     def view(self) -> ReviewView:
         """Return a view of the current version of the review; the same view until somebody decides."""
@@ -68,20 +67,14 @@ class ReviewSession:
             entries = self.store.entries()
             version, groups = version_of(entries), read_groups(self.folder)
             if self._view is None or self._view.version != version or self._view.reviewed.groups != groups:
-                review = self.store.replay(entries)
-                next_view, self._next_view = self._next_view, None
-                is_same = next_view is not None and next_view.reviewed.review == review
-                self._view = next_view if next_view is not None and is_same else self._view_of(review, version)
-                self._view.version, self._view.entries = version, entries
-            self._view.reviewed.thresholds = thresholds_by_name(self.folder, self._view.reviewed.ids)
+                self._view = self._view_of(self.store.replay(entries), version)
+                self._view.entries = entries
+            self._view.reviewed.classifier.thresholds = thresholds_by_name(self.folder, self._view.reviewed.ids)
             return self._view
 
     def decide(self, decisions: Sequence[Decision], *, author: str, expected_version: int | None = None) -> list[Entry]:
-        """Record decisions, if a view can be made of the state after them (see `ReviewStore.decide`)."""
-        with self._decision_lock:
-            return self.store.decide(
-                decisions, author=author, expected_version=expected_version, check=self._make_next_view
-            )
+        """Record decisions (see `ReviewStore.decide`)."""
+        return self.store.decide(decisions, author=author, expected_version=expected_version)
 
     def resize(self, n_new: int, *, author: str, expected_version: int | None = None) -> list[Entry]:
         """Merge or split new intents until there are so many (see `Resizer`).
@@ -98,26 +91,8 @@ class ReviewSession:
     def undo(
         self, *, author: str, id: int | None = None, step: bool = False, expected_version: int | None = None
     ) -> list[Entry]:
-        """Undo the author's last step, or a decision, if a view can be made of the state without it.
-
-        The arguments are those of `ReviewStore.undo`.
-        """
-        with self._decision_lock:
-            return self.store.undo(
-                author=author,
-                id=id,
-                step=step,
-                only_own=True,
-                expected_version=expected_version,
-                check=self._make_next_view,
-            )
-
-    def _make_next_view(self, review: Review) -> None:
-        """Make the view of a state that is about to be recorded, or raise an error if that is not possible."""
-        if self.model.utterances:
-            view = self._view_of(review, -1)
-            view.state()
-            self._next_view = view
+        """Undo the author's last step, or a decision (see `ReviewStore.undo`)."""
+        return self.store.undo(author=author, id=id, step=step, only_own=True, expected_version=expected_version)
 
     def _view_of(self, review: Review, version: int) -> ReviewView:
         reviewed = ReviewedModel(

@@ -1,7 +1,7 @@
 """Decisions stored in an SQLite file in the model's folder.
 
-A decision is written in one transaction, which first makes sure that nothing was added since it was checked. So two
-reviewers cannot overwrite each other, and a crash leaves the whole decision or nothing of it. Reading needs no write
+A decision is checked against all entries and written in one transaction. So two reviewers cannot overwrite each other,
+and a crash leaves the whole decision or nothing of it. Reading needs no write
 access. The file is not trusted: a link, another schema or a damaged row is refused.
 """
 
@@ -12,7 +12,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -70,21 +70,52 @@ class SqliteLog:
         if not self.exists:
             return []
         with self._connect_for_reading() as connection:
-            return self.read(connection)
+            return self._read(connection)
 
-    def read(self, connection: sqlite3.Connection) -> list[Entry]:
+    def append(
+        self, decisions: Sequence[Decision], author: str, check: Callable[[Sequence[Entry]], None] = lambda _: None
+    ) -> list[Entry]:
+        """Add decisions at the end, and return their entries.
+
+        `check` is called with all entries before them, while nobody else can add any. If it raises, nothing is added.
+        """
+        if not self.exists:  # what is refused makes no file
+            check(())
+        with self._lock() as connection:
+            before = self._read(connection)
+            check(before)
+            at, added = _next_time(connection), []
+            for decision in decisions:
+                arguments = arguments_as_json(decision)
+                inserted = connection.execute(
+                    "INSERT INTO decisions (at, author, kind, arguments) VALUES (?, ?, ?, ?) RETURNING id",
+                    (at, author, decision.kind, arguments),
+                ).fetchone()
+                recorded = Decision(decision.kind, _arguments(arguments, self.path))
+                added.append(Entry(inserted[0], at, author, recorded, None, None))
+            self._kept = _in_brief(connection), before + added
+        return added
+
+    def undo(self, author: str, choose: Callable[[Sequence[Entry]], Sequence[Entry]]) -> list[Entry]:
+        """Mark the entries that `choose` returns of all entries as undone, the last one first, and return them."""
+        if not self.exists:
+            choose(())
+        with self._lock() as connection:
+            chosen = choose(self._read(connection))
+            for entry in reversed(chosen):
+                undone = (_next_time(connection), author, entry.id)
+                connection.execute("UPDATE decisions SET undone_at = ?, undone_by = ? WHERE id = ?", undone)
+        return list(chosen)
+
+    def _read(self, connection: sqlite3.Connection) -> list[Entry]:
         """Return all entries; they are read only if there are others than those that were read last."""
         brief = _in_brief(connection)
         if brief != self._kept[0]:
             self._kept = brief, _entries(connection, self.path)
         return list(self._kept[1])
 
-    def keep(self, connection: sqlite3.Connection, entries: list[Entry]) -> None:
-        """Take these for the entries, in a transaction that has added the last of them."""
-        self._kept = _in_brief(connection), entries
-
     @contextmanager
-    def lock_for_writing(self) -> Iterator[LogWriter]:
+    def _lock(self) -> Iterator[sqlite3.Connection]:
         """Lock the log; what is written inside the block is committed when it ends, unless it raises."""
         self._refuse_others()
         with (
@@ -98,7 +129,7 @@ class SqliteLog:
                 if not _objects(connection):
                     connection.execute(SCHEMA)
                 _check_schema(connection, self.path)
-                yield LogWriter(connection, self)
+                yield connection
 
     @contextmanager
     def _connect_for_reading(self) -> Iterator[sqlite3.Connection]:
@@ -142,46 +173,18 @@ class SqliteLog:
         check_regular(*paths)
 
 
-class LogWriter:
-    """The log inside a transaction, so that nobody else can change it."""
-
-    def __init__(self, connection: sqlite3.Connection, log: SqliteLog) -> None:
-        self._connection, self._log = connection, log
-
-    def entries(self) -> list[Entry]:
-        """Return all entries, in the order in which they were added."""
-        return self._log.read(self._connection)
-
-    def add(self, decisions: Sequence[Decision], author: str) -> list[Entry]:
-        """Add decisions at the end, and return their entries."""
-        at, before = self._next_time(), self.entries()
-        self._connection.executemany(
-            "INSERT INTO decisions (at, author, kind, arguments) VALUES (?, ?, ?, ?)",
-            [(at, author, decision.kind, arguments_as_json(decision)) for decision in decisions],
-        )
-        added = _entries(self._connection, self._log.path, after=before[-1].id if before else 0)
-        self._log.keep(self._connection, before + added)
-        return added
-
-    def mark_undone(self, entries: Sequence[Entry], author: str) -> list[Entry]:
-        """Mark entries as undone, the last one first, and return them."""
-        for entry in reversed(entries):
-            undone = (self._next_time(), author, entry.id)
-            self._connection.execute("UPDATE decisions SET undone_at = ?, undone_by = ? WHERE id = ?", undone)
-        return list(entries)
-
-    def _next_time(self) -> str:
-        """Return the time, and later than all before even if the clock was set back: it orders decisions and undos."""
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
-        times = self._connection.execute("SELECT MAX(at), MAX(undone_at) FROM decisions").fetchone()
-        last = max((at for at in times if at is not None), default="")
-        if now > last:
-            return now
-        try:
-            next_moment = datetime.fromisoformat(last) + timedelta(microseconds=1)
-        except (ValueError, OverflowError):
-            return now
-        return next_moment.isoformat(timespec="microseconds")
+def _next_time(connection: sqlite3.Connection) -> str:
+    """Return the time, and later than all before even if the clock was set back: it orders decisions and undos."""
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    times = connection.execute("SELECT MAX(at), MAX(undone_at) FROM decisions").fetchone()
+    last = max((at for at in times if at is not None), default="")
+    if now > last:
+        return now
+    try:
+        next_moment = datetime.fromisoformat(last) + timedelta(microseconds=1)
+    except (ValueError, OverflowError):
+        return now
+    return next_moment.isoformat(timespec="microseconds")
 
 
 def arguments_as_json(decision: Decision) -> str:
@@ -245,11 +248,11 @@ def _in_brief(connection: sqlite3.Connection) -> object:
     ).fetchone()
 
 
-def _entries(connection: sqlite3.Connection, path: Path, after: int = 0) -> list[Entry]:
+def _entries(connection: sqlite3.Connection, path: Path) -> list[Entry]:
     if not _objects(connection):
         return []
     rows = connection.execute(
-        "SELECT id, at, author, kind, arguments, undone_at, undone_by FROM decisions WHERE id > ? ORDER BY id", (after,)
+        "SELECT id, at, author, kind, arguments, undone_at, undone_by FROM decisions ORDER BY id"
     ).fetchall()
     return [Entry(row[0], row[1], row[2], Decision(row[3], _arguments(row[4], path)), row[5], row[6]) for row in rows]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from newfound.errors import DecisionError
-from newfound.model.types import AssignedUtterance, Intent, Status, Utterance, intent_id, unused_id
+from newfound.model.types import Intent, Status, Utterance, intent_id, unused_id
 from newfound.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -67,6 +67,11 @@ class Review:
         slots: dict[Slot, str | None] = {(column, WHOLE): name for column, name in enumerate(names)}
         return cls(slots, set(known), numbers={name: n for n, name in enumerate(names)}, issued=len(names))
 
+    @classmethod
+    def of(cls, intents: Sequence[Intent]) -> Review:
+        """Return the state before any decision, of a model with these intents, one for each column."""
+        return cls.begin([intent.name for intent in intents], [intent.name for intent in intents if intent.known])
+
     def copy(self) -> Review:
         """Return the same state, which can be changed without this one."""
         values = {field.name: copy(getattr(self, field.name)) for field in fields(self)}
@@ -94,6 +99,10 @@ class Review:
         for name in sorted(self.created - set(ids)):
             ids[name] = unused_id(intent_id(name), ids.values())
         return ids
+
+    def names_of_parts(self, column: int) -> dict[int, str | None]:
+        """Return the name of each part of a column that was split; None for one that was rejected."""
+        return {part: name for (of, part), name in self.slots.items() if of == column and part != WHOLE}
 
     @property
     def checked(self) -> set[str]:
@@ -205,18 +214,26 @@ class Review:
             names.discard(name)
 
 
-def assigned_without_network(review: Review, utterances: Iterable[Utterance]) -> Iterator[AssignedUtterance] | None:
-    """Return the stored utterances of a model with their intents after the review; None if that takes the network."""
+def assigned_without_network(
+    review: Review, intents: Sequence[Intent], utterances: Iterable[Utterance]
+) -> Iterator[Utterance] | None:
+    """Return the stored utterances of a model with their intents after the review; None if that takes the network.
+
+    `intents` has one for each column.
+    """
     names = _name_of_each_column(review)
-    return None if names is None or review.possible_parts else _assigned(review, names, utterances)
+    if names is None or review.possible_parts:
+        return None
+    new_name = {intent.name: name for intent, name in zip(intents, names, strict=True)}
+    return (_assigned(review, new_name, u) for u in utterances)
 
 
-def _assigned(review: Review, names: Sequence[str], utterances: Iterable[Utterance]) -> Iterator[AssignedUtterance]:
-    for u in utterances:
-        is_moved = u.text in review.moved
-        name = review.moved[u.text] if is_moved else None if u.intent is None else names[u.intent]
-        probability = 1.0 if is_moved or u.labelled else u.probability
-        yield AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source, u.days)
+def _assigned(review: Review, new_name: Mapping[str, str], u: Utterance) -> Utterance:
+    is_moved = u.text in review.moved
+    name = review.moved[u.text] if is_moved else None if u.intent is None else new_name[u.intent]
+    return Utterance(
+        u.text, name, u.labelled, 1.0 if is_moved or u.labelled else u.probability, u.count, u.source, u.days
+    )
 
 
 def described_without_network(review: Review, intents: Sequence[Intent]) -> tuple[Intent, ...] | None:

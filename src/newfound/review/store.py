@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
-from newfound.model.about import hold_model, model_signature, read_about, read_intents, read_utterances
-from newfound.model.hub import model_folder
+from newfound.model.about import Description, hold_model, stream_utterances
 from newfound.review.decisions import Decision, check_new, format_decision
-from newfound.review.entries import Entry, check_conflicts, version_of
-from newfound.review.sqlite import LogWriter, SqliteLog, arguments_as_json
+from newfound.review.entries import Entry, check_conflicts
+from newfound.review.sqlite import SqliteLog, arguments_as_json
 from newfound.review.state import Review
-
-Check = Callable[[Review], None]  # raises if a state cannot be used
-Change = tuple[Review, Callable[[LogWriter], list[Entry]]]  # the state after a change of the log, and what writes it
 
 
 class ReviewStore:
     """The decisions about the model in one folder."""
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path | Description) -> None:
         """Open the decisions about a model.
 
         Args:
-            folder: The model folder.
+            folder: The model folder, or its description if it was read already.
         """
-        self.folder = model_folder(folder)
-        self.signature = model_signature(self.folder)  # before it is read: what is written meanwhile is another model
-        self.intents = read_intents(self.folder, read_about(self.folder))
+        description = Description.read(folder)
+        self.folder, self.signature, self.intents = description.folder, description.signature, description.intents
         self.names = [intent.name for intent in self.intents]
         self.known = [intent.name for intent in self.intents if intent.known]
         self.log = SqliteLog(self.folder)
-        self._replayed: tuple[Sequence[Entry], Review] = (), Review.begin(self.names, self.known)
+        self._replayed: tuple[Sequence[Entry], Review] = (), Review.of(self.intents)
 
     @property
     def exists(self) -> bool:
@@ -49,18 +44,7 @@ class ReviewStore:
         """Return the state after all decisions that are in effect."""
         return self.replay(self.entries())
 
-    def version(self) -> int:
-        """Return a number that grows with every decision and every undo."""
-        return version_of(self.entries())
-
-    def decide(
-        self,
-        decisions: Sequence[Decision],
-        *,
-        author: str,
-        expected_version: int | None = None,
-        check: Check | None = None,
-    ) -> list[Entry]:
+    def decide(self, decisions: Sequence[Decision], *, author: str, expected_version: int | None = None) -> list[Entry]:
         """Record decisions: all of them, or none.
 
         Args:
@@ -68,7 +52,6 @@ class ReviewStore:
             author: Who decides.
             expected_version: The version that the author saw; by default it is not checked. Decisions of others since
                 then are a conflict only if they are about the same intents or utterances.
-            check: Called with the state after the decisions. If it raises, nothing is recorded.
 
         Returns:
             The recorded decisions.
@@ -79,29 +62,17 @@ class ReviewStore:
         """
         if not author.strip():
             raise DecisionError("say who decides: the author is empty")
+        _ = self._texts  # are read before the log is locked
 
-        def prepare(entries: Sequence[Entry]) -> Change:
+        def check(entries: Sequence[Entry]) -> None:
             check_conflicts(entries, expected_version, decisions)
-            return self._after(decisions, entries), lambda log: log.add(decisions, author)
+            self._apply(decisions, entries)
 
-        return self._record(prepare, check)
+        with hold_model(self.folder, self.signature, alone=False):
+            return self.log.append(decisions, author, check)
 
-    def _record(self, prepare: Callable[[Sequence[Entry]], Change], check: Check | None) -> list[Entry]:
-        """Change the log. What takes long, and may be refused, is done before the log is locked.
-
-        `prepare` checks the change against all entries, again if somebody else has changed the log meanwhile.
-        """
-        while True:
-            entries = self.entries()
-            review, write = prepare(entries)
-            if check is not None:
-                check(review)
-            with hold_model(self.folder, self.signature, alone=False), self.log.lock_for_writing() as log:
-                if log.entries() == entries:
-                    return write(log)
-
-    def _after(self, decisions: Sequence[Decision], entries: Sequence[Entry]) -> Review:
-        """Return the state after new decisions, or raise an error if they are not possible after the recorded ones."""
+    def _apply(self, decisions: Sequence[Decision], entries: Sequence[Entry]) -> None:
+        """Apply new decisions after the recorded ones, or raise an error if that is not possible."""
         review = self.replay(entries)
         for number, decision in enumerate(decisions, 1):
             try:
@@ -112,7 +83,6 @@ class ReviewStore:
             except DecisionError as error:
                 where = f"decision {number}, {format_decision(decision)}: " if len(decisions) > 1 else ""
                 raise DecisionError(f"{where}{error}") from None
-        return review
 
     def undo(
         self,
@@ -122,7 +92,6 @@ class ReviewStore:
         step: bool = False,
         only_own: bool = False,
         expected_version: int | None = None,
-        check: Check | None = None,
     ) -> list[Entry]:
         """Undo the last step, which is all decisions that were recorded together, or one decision.
 
@@ -132,7 +101,6 @@ class ReviewStore:
             step: Whether all that was recorded together with the decision `id` is undone as well.
             only_own: Whether the default is the last step of this author instead of the last one of anybody.
             expected_version: The version that the author saw; by default it is not checked.
-            check: Called with the state without the decisions. If it raises, nothing is undone.
 
         Returns:
             The decisions that were undone, in the order in which they were recorded.
@@ -142,20 +110,22 @@ class ReviewStore:
             ConflictError: Somebody else has undone it, or the review was begun anew since `expected_version`.
         """
 
-        def prepare(entries: Sequence[Entry]) -> Change:
+        def choose(entries: Sequence[Entry]) -> list[Entry]:
             check_conflicts(entries, expected_version, [])
             one = _decision_to_undo(entries, author if only_own else None, id)
             in_effect = [entry for entry in entries if entry.undone_at is None]
             chosen = [one]
             if id is None or step:  # what is recorded together has one time, which nothing else has
                 chosen = [entry for entry in in_effect if (entry.at, entry.author) == (one.at, one.author)]
-            return self._without(chosen, in_effect), lambda log: log.mark_undone(chosen, author)
+            self._check_without(chosen, in_effect)
+            return chosen
 
-        return self._record(prepare, check)
+        with hold_model(self.folder, self.signature, alone=False):
+            return self.log.undo(author, choose)
 
-    def _without(self, chosen: Sequence[Entry], in_effect: Sequence[Entry]) -> Review:
-        """Return the state without some decisions; the error names the first decision that builds on them."""
-        review = Review.begin(self.names, self.known)
+    def _check_without(self, chosen: Sequence[Entry], in_effect: Sequence[Entry]) -> None:
+        """Raise a `DecisionError` that names the first decision that builds on those that are to be undone."""
+        review = Review.of(self.intents)
         left_out = {entry.id for entry in chosen}
         for entry in in_effect:
             if entry.id in left_out:
@@ -170,11 +140,10 @@ class ReviewStore:
         except DecisionError as error:
             first = chosen[0].id
             raise DecisionError(f"later decisions build on decision {first} ({error}); undo them first") from None
-        return review
 
     @cached_property
     def _texts(self) -> frozenset[str]:
-        return frozenset(u.text for u in read_utterances(self.folder, len(self.names)))
+        return frozenset(u.text for u in stream_utterances(self.folder, self.intents))
 
     def replay(self, entries: Sequence[Entry]) -> Review:
         """Return the state after the entries that were not undone; those that were replayed last are not once more.
@@ -184,7 +153,7 @@ class ReviewStore:
         """
         done, review = self._replayed
         if list(entries[: len(done)]) != list(done):
-            done, review = (), Review.begin(self.names, self.known)
+            done, review = (), Review.of(self.intents)
         review = review.copy()
         try:
             for entry in entries[len(done) :]:

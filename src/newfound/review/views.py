@@ -10,20 +10,21 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
 from newfound.model.types import (
-    AssignedUtterance,
     Intent,
     KnownCheck,
     Overlap,
     Status,
+    Utterance,
     Volume,
 )
 from newfound.review.decisions import Decision
+from newfound.review.state import Review
 
 MAX_UTTERANCES_TO_MOVE = 10_000  # by their numbers, with one decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedUtterance(AssignedUtterance):
+class ListedUtterance(Utterance):
     """An utterance as the page shows it.
 
     Attributes:
@@ -32,6 +33,13 @@ class ListedUtterance(AssignedUtterance):
 
     id: int
     checked: bool
+
+    @classmethod
+    def of(cls, u: Utterance, id: int, review: Review, **more: Any) -> Self:
+        """Return an utterance as the page shows it, with the further fields of a subclass."""
+        own = {field.name: getattr(u, field.name) for field in fields(u)}
+        checked = u.text in review.moved or u.text in review.possible_parts
+        return cls(**{**own, "probability": round(u.probability, 4)}, id=id, checked=checked, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,20 +160,7 @@ class Resizing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownIntent:
-    """The description of one intent, as the page and the API show it.
-
-    Attributes:
-        size: The number of its utterances, each counted as often as it occurred.
-        labelled: The number of its utterances that a person labelled.
-        certainty: The mean probability of its utterances from the logs; None if it has no utterances.
-        expected_error: The expected share of these utterances that is wrong; None likewise.
-        keywords: The words that distinguish it from other intents, best first.
-        border: The utterances that are closest to belonging to another intent.
-        overlaps: The intents it overlaps with, the largest overlap first.
-        id: Stays with it when it is renamed, and from round to round.
-        path: The groups that it is in, such as `travel/flights`; None if it is in no group.
-        volume: How often it occurred in each week, and its trend; None if no times are known.
-    """
+    """What the page and the API show of an `Intent`."""
 
     id: str
     name: str
@@ -205,11 +200,7 @@ class ListedIntent(ShownIntent):
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """What somebody said about an intent.
-
-    Attributes:
-        id: The number of the decision.
-    """
+    """What somebody said about an intent, with the number of the decision."""
 
     id: int
     at: str
@@ -219,15 +210,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntentPage(ShownIntent):
-    """One intent with some of its utterances.
-
-    Attributes:
-        total: The number of its texts; of those from the logs if only these were asked for.
-        occurrences: The number of utterances that these are.
-        utterances: Some of them, the least certain first.
-        ids: The numbers of all of them; of the first ones if there are more than can be moved at once.
-        comments: What people said about it, the latest ones.
-    """
+    """One intent with some of its utterances, the least certain first (see `Page`), and the latest comments on it."""
 
     merges: tuple[MergeProposal, ...]
     split: SplitProposal | None
@@ -322,8 +305,6 @@ class Progress:
 
     Attributes:
         logs: The number of utterances from the logs; of all if there are no logs.
-        new_share: The share of them in intents that were not known.
-        known_share: The share of them in known intents.
         new: The number of intents that are not known, accepted ones included.
         checked: The number of utterances that a person assigned.
         expected_error: The expected share of the logs whose intent is wrong.

@@ -46,7 +46,7 @@ class Service:
         self._warming_up = Lock()  # in one thread, however often the model changes
         remove_abandoned(folder)
         self._use(folder, *self._open(folder, encoder))
-        self.batches_at_once = 2 if self.session.model.has_graph() else 1  # torch takes all cores for one
+        self.batches_at_once = 2 if self.session.model.embedder.has_graph() else 1  # torch takes all cores for one
         if (problem := self.session.model.graph_problem()) is not None:
             logger.warning("%s", problem)
         self.metrics = ServerMetrics()
@@ -90,8 +90,8 @@ class Service:
     @property
     def served_model(self) -> ServedModel:
         """What another process needs to open the model."""
-        model = self.session.model
-        return ServedModel(self.session.folder, self._encoder, model.device.type, self.settings.precision)
+        device = self.session.model.embedder.device.type
+        return ServedModel(self.session.folder, self._encoder, device, self.settings.precision)
 
     async def run(self, request: Request, work: Callable[..., T], body: Body) -> T:
         """Do work with the served model and the body of a request, when the requests before it are answered."""
@@ -99,7 +99,7 @@ class Service:
 
     def classify(self, texts: list[str]) -> list[Prediction]:
         """Return one prediction for each text; with more intents than a request asks for, as it holds several."""
-        return self.view.reviewed.classify(texts, top=MAX_TOP)
+        return self.view.reviewed.classifier.classify(texts, top=MAX_TOP)
 
     def refresh(self, session: ReviewSession | None = None) -> ReviewView:
         """Return the model of a session, by default the served one, with all decisions, also of other processes."""

@@ -1,7 +1,7 @@
 """What newfound does, as functions: check, discover, update, review and refit, group, diff, predict, audit, export, ...
 
-Command line, server and Python call the same functions. Each takes a request, a small dataclass, and returns a result;
-none prints, knows a flag or speaks HTTP. The functions of this module take a request or its fields:
+Command line, server and Python call the same functions, which return a result; none prints, knows a flag or speaks
+HTTP. Some of them take a request, a small dataclass; as functions of this module they take its fields as well:
 
     newfound.discover("known.csv", "logs.csv", out="my-bot")
     newfound.discover(DiscoverRequest("known.csv", "logs.csv", out="my-bot"))
@@ -27,25 +27,28 @@ Result = TypeVar("Result")
 
 # Module, request and function of each workflow; the function has the workflow's name.
 _WORKFLOWS = {
-    "audit": ("auditing", "AuditRequest"),
     "check": ("checking", "CheckRequest"),
-    "diff": ("comparing", "DiffRequest"),
     "discover": ("discovery", "DiscoverRequest"),
     "estimate": ("estimation", "EstimateRequest"),
     "evaluate": ("evaluation", "EvaluateRequest"),
     "export": ("exporting", "ExportRequest"),
-    "group": ("grouping", "GroupRequest"),
     "predict": ("prediction", "PredictRequest"),
     "push": ("publishing", "PushRequest"),
     "refit": ("refitting", "RefitRequest"),
     "resize": ("resizing", "ResizeRequest"),
-    "thresholds": ("thresholding", "ThresholdsRequest"),
-    "trends": ("trending", "TrendsRequest"),
     "update": ("updating", "UpdateRequest"),
     "write_predictions": ("writing", "WritePredictionsRequest"),
 }
+# Workflows that are plain functions with keywords, and their modules.
+_PLAIN = {
+    "audit": "auditing",
+    "diff": "comparing",
+    "group": "grouping",
+    "thresholds": "thresholding",
+    "trends": "trending",
+}
 _MODULE_OF_REQUEST = {request: module for module, request in _WORKFLOWS.values()}
-__all__ = [*_WORKFLOWS, *_MODULE_OF_REQUEST]
+__all__ = [*_PLAIN, *_WORKFLOWS, *_MODULE_OF_REQUEST]
 
 
 def _accept_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -> Callable[P, Result]:
@@ -73,60 +76,52 @@ def _with_fetched_models(request: Any) -> Any:
 
 if TYPE_CHECKING:
     from newfound.workflows import (
-        auditing,
         checking,
-        comparing,
         discovery,
         estimation,
         evaluation,
         exporting,
-        grouping,
         prediction,
         publishing,
         refitting,
         resizing,
-        thresholding,
-        trending,
         updating,
         writing,
     )
-    from newfound.workflows.auditing import AuditRequest as AuditRequest
+    from newfound.workflows.auditing import audit as audit
     from newfound.workflows.checking import CheckRequest as CheckRequest
-    from newfound.workflows.comparing import DiffRequest as DiffRequest
+    from newfound.workflows.comparing import diff as diff
     from newfound.workflows.discovery import DiscoverRequest as DiscoverRequest
     from newfound.workflows.estimation import EstimateRequest as EstimateRequest
     from newfound.workflows.evaluation import EvaluateRequest as EvaluateRequest
     from newfound.workflows.exporting import ExportRequest as ExportRequest
-    from newfound.workflows.grouping import GroupRequest as GroupRequest
+    from newfound.workflows.grouping import group as group
     from newfound.workflows.prediction import PredictRequest as PredictRequest
     from newfound.workflows.publishing import PushRequest as PushRequest
     from newfound.workflows.refitting import RefitRequest as RefitRequest
     from newfound.workflows.resizing import ResizeRequest as ResizeRequest
-    from newfound.workflows.thresholding import ThresholdsRequest as ThresholdsRequest
-    from newfound.workflows.trending import TrendsRequest as TrendsRequest
+    from newfound.workflows.thresholding import thresholds as thresholds
+    from newfound.workflows.trending import trends as trends
     from newfound.workflows.updating import UpdateRequest as UpdateRequest
     from newfound.workflows.writing import WritePredictionsRequest as WritePredictionsRequest
 
-    audit = _accept_fields(AuditRequest, auditing.audit)
     check = _accept_fields(CheckRequest, checking.check)
     discover = _accept_fields(DiscoverRequest, discovery.discover)
     update = _accept_fields(UpdateRequest, updating.update)
     refit = _accept_fields(RefitRequest, refitting.refit)
     resize = _accept_fields(ResizeRequest, resizing.resize)
-    thresholds = _accept_fields(ThresholdsRequest, thresholding.thresholds)
-    group = _accept_fields(GroupRequest, grouping.group)
-    diff = _accept_fields(DiffRequest, comparing.diff)
     predict = _accept_fields(PredictRequest, prediction.predict)
     push = _accept_fields(PushRequest, publishing.push)
     estimate = _accept_fields(EstimateRequest, estimation.estimate)
     evaluate = _accept_fields(EvaluateRequest, evaluation.evaluate)
-    trends = _accept_fields(TrendsRequest, trending.trends)
     export = _accept_fields(ExportRequest, exporting.export)
     write_predictions = _accept_fields(WritePredictionsRequest, writing.write_predictions)
 else:
 
     @cache
     def __getattr__(name: str) -> Any:
+        if name in _PLAIN:
+            return getattr(import_module(f"{__name__}.{_PLAIN[name]}"), name)
         if name in _WORKFLOWS:
             module, request = _WORKFLOWS[name]
             home = import_module(f"{__name__}.{module}")

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from newfound.errors import ModelError
 from newfound.model.about import UTTERANCES_FILE, stream_utterances
-from newfound.model.beside import path_of, read_groups
-from newfound.model.types import AssignedUtterance, Intent
+from newfound.model.sidecars import path_of, read_groups
+from newfound.model.types import Intent, Utterance
 from newfound.review.state import Review, assigned_without_network
 from newfound.review.store import ReviewStore
 from newfound.workflows.runtime import ModelSource, Runtime
@@ -18,7 +18,7 @@ from newfound.workflows.runtime import ModelSource, Runtime
 class AssignedModel(NamedTuple):
     """A model as its utterances show it."""
 
-    utterances: Iterable[AssignedUtterance]  # can be read once
+    utterances: Iterable[Utterance]  # can be read once
     review: Review
     intents: tuple[Intent, ...]  # as they were fitted, one for each column
     ids: Mapping[str, str]  # of the intents after the review, by name
@@ -29,12 +29,12 @@ def read_assigned(model: ModelSource, runtime: Runtime) -> AssignedModel:
     """Return a model's utterances with their intents after the review; refuse a model that was saved without them."""
     if isinstance(model, str | Path):
         store = ReviewStore(model)
-        review, intents, groups = store.review(), tuple(store.intents), read_groups(model)
+        review, intents, groups = store.review(), store.intents, read_groups(model)
         if not (Path(model) / UTTERANCES_FILE).exists():
             raise ModelError(f"{model}: the model was saved without its utterances; discover again and keep them")
-        assigned = assigned_without_network(review, stream_utterances(model, len(intents)))
+        assigned = assigned_without_network(review, intents, stream_utterances(model, intents))
         if assigned is not None:
             ids = review.ids(intents)
             return AssignedModel(assigned, review, intents, ids, {name: path_of(ids[name], groups) for name in ids})
     loaded = runtime.open_model(model)
-    return AssignedModel(loaded.assigned, loaded.review, loaded.model.intents, loaded.ids, loaded.columns.paths)
+    return AssignedModel(loaded.assigned, loaded.review, loaded.model.intents, loaded.ids, loaded.head.paths)

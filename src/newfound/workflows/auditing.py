@@ -5,18 +5,29 @@ An answer is not a decision of the review: it changes nothing but the estimate, 
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from newfound.algorithms.audit import Estimate
+import numpy as np
+
+from newfound.algorithms.audit import (
+    N_DRAWS_OF_INTENT,
+    Estimate,
+    Flags,
+    Floats,
+    Ids,
+    accuracy_of_sample,
+    choose_questions,
+    more_questions,
+)
+from newfound.algorithms.thresholds import correction
 from newfound.errors import DataError, SettingsError
-from newfound.files import csv_bytes, write_atomically
 from newfound.model.about import model_signature, stream_utterances
-from newfound.model.beside import Answers, NewAnswers, add_answers, load_answers
-from newfound.model.types import AssignedUtterance
+from newfound.model.hub import model_folder
+from newfound.model.sidecars import NewAnswers, add_answers, load_answers
+from newfound.model.types import Utterance
 from newfound.review.state import described_without_network
 from newfound.text import shorten
 from newfound.training.progress import LoggingReporter
@@ -24,32 +35,11 @@ from newfound.workflows.assigned import read_assigned
 from newfound.workflows.runtime import Runtime
 
 if TYPE_CHECKING:
-    from newfound.algorithms.audit import Floats
     from newfound.encoders.encoder import Encoder
 
 DEFAULT_QUESTIONS = 60
 WANTED_HALF_WIDTH = 0.03
 EXAMPLES = 3  # typical utterances that a question shows
-COLUMNS = ("text", "intent", "typical", "belongs", "id")  # of a file of questions
-SAID = {"y": True, "yes": True, "true": True, "1": True, "n": False, "no": False, "false": False, "0": False}
-
-
-@dataclass(frozen=True, slots=True)
-class AuditRequest:
-    """Which model to audit.
-
-    Attributes:
-        model: The model folder.
-        questions: How many questions are to be answered in all, those that were answered earlier included.
-        answers: A file of questions in which the column `belongs` is filled in, or answers by text and intent id; None
-            takes one back.
-        encoder: Where the model's encoder lies, if it cannot be found.
-    """
-
-    model: str | Path
-    questions: int = DEFAULT_QUESTIONS
-    answers: str | Path | NewAnswers | None = None
-    encoder: str | Encoder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +61,10 @@ class AuditQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AuditedIntent:
-    """The share of an intent's utterances that belong there, with its 90 % interval, and the answers about it."""
+    """The share of an intent's utterances that belong there, with its interval, and the answers about it.
+
+    What a person has moved elsewhere since it was asked about counts as right.
+    """
 
     name: str
     id: str
@@ -104,33 +97,41 @@ class AuditResult:
     questions: tuple[AuditQuestion, ...]
 
 
-def audit(request: AuditRequest) -> AuditResult:
+def audit(
+    model: str | Path,
+    questions: int = DEFAULT_QUESTIONS,
+    answers: NewAnswers | None = None,
+    *,
+    encoder: str | Encoder | None = None,
+) -> AuditResult:
     """Record answers, if there are any, and return the estimate and the questions that are left.
 
     Args:
-        request: Which model to audit.
+        model: The model folder.
+        questions: How many questions are to be answered in all, those that were answered earlier included.
+        answers: Whether utterances belong to their intents, by text and intent id; None takes an answer back.
+        encoder: Where the model's encoder lies, if it cannot be found.
 
     Raises:
         ModelError: The model was saved without its utterances.
         DataError: There is nothing to ask about, or an answer is about something else.
     """
-    opened = open_audit(request.model, request.encoder)
-    if isinstance(request.answers, str | Path):
-        opened.record(opened.read(Path(request.answers)))
-    elif request.answers:
-        opened.record(request.answers)
-    return opened.result(request.questions)
+    opened = open_audit(model, encoder)
+    if answers:
+        opened.record(answers)
+    return opened.result(questions)
 
 
 def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAudit:
     """Return the audit of a model folder; the network is loaded only if the review needs it."""
-    runtime, signature = Runtime(LoggingReporter(), encoder, "cpu"), model_signature(Path(model))
-    read = read_assigned(model, runtime)
-    intents = described_without_network(read.review, read.intents) or runtime.open_model(model).intents
+    folder = model_folder(model)
+    runtime, signature = Runtime(LoggingReporter(), encoder, "cpu"), model_signature(folder)
+    read = read_assigned(folder, runtime)
+    intents = described_without_network(read.review, read.intents) or runtime.open_model(folder).classifier.intents
     examples = {intent.name: intent.exemplars for intent in intents}
     assigned, checked = list(read.utterances), read.review.checked
-    decided = {u.text: u.probability for u in stream_utterances(model, len(read.intents)) if u.text in checked}
-    return LogAudit(Path(model), signature, assigned, read.ids, decided, lambda name: examples.get(name, ()))
+    decided = {u.text: u.probability for u in stream_utterances(folder, read.intents) if u.text in checked}
+    return LogAudit(folder, signature, assigned, read.ids, decided, lambda name: examples.get(name, ()))
 
 
 class Evidence(NamedTuple):
@@ -140,9 +141,9 @@ class Evidence(NamedTuple):
     """
 
     certainty: Floats  # of the utterances that can be asked about, then of those that were asked about and moved, [n]
-    rows: list[int]  # of the utterances that were asked about, [answers]
-    ids: list[str]  # the intents that were asked about
-    right: list[bool]
+    rows: Ids  # of the utterances that were asked about, [answers]
+    right: Flags  # [answers]
+    intents: list[str]  # the ids of the intents that were asked about, [answers]
     outdated: int  # how many answers do not count
 
 
@@ -153,7 +154,7 @@ class LogAudit:
         self,
         folder: Path,
         signature: object,
-        assigned: Sequence[AssignedUtterance],
+        assigned: Sequence[Utterance],
         ids: Mapping[str, str],
         decided: Mapping[str, float],
         examples: Callable[[str], Sequence[str]],
@@ -163,34 +164,28 @@ class LogAudit:
         self.logs = [u for u in assigned if not u.labelled and u.intent is not None and u.text not in decided]
         if not self.logs:
             raise DataError("nothing to ask about: a person labelled or assigned every utterance that has an intent")
+        self.intents = [ids[str(u.intent)] for u in self.logs]
         self._row = {u.text: row for row, u in enumerate(self.logs)}
         self._texts, self._decided = {u.text for u in assigned}, decided
         self.learned = {u.text for u in assigned if u.labelled or u.text in decided}
 
-    def key(self, row: int) -> tuple[str, str]:
-        """Return text and intent id of an utterance of the logs."""
-        return self.logs[row].text, self.ids[str(self.logs[row].intent)]
-
     def evidence(self) -> Evidence:
         """Return the answers that count."""
-        import numpy as np
-
         answers, ids = load_answers(self.folder), set(self.ids.values())
-        certainty, counted = [u.probability for u in self.logs], []
+        certainty = [u.probability for u in self.logs]
+        rows, right, intents = list[int](), list[bool](), list[str]()
         for (text, id), belongs in answers.items():
             row = self._row.get(text)
             if row is None and text in self._decided and id in ids:
-                counted.append((len(certainty), id, belongs))
+                row = len(certainty)
                 certainty.append(self._decided[text])
-            elif row is not None and self.key(row)[1] == id:
-                counted.append((row, id, belongs))
-        return Evidence(
-            np.array(certainty),
-            [row for row, _, _ in counted],
-            [id for _, id, _ in counted],
-            [belongs for _, _, belongs in counted],
-            len(answers) - len(counted),
-        )
+            elif row is None or self.intents[row] != id:
+                continue
+            rows.append(row)
+            right.append(belongs)
+            intents.append(id)
+        arrays = np.array(certainty), np.array(rows, dtype=np.int64), np.array(right, dtype=np.bool_)
+        return Evidence(*arrays, intents, len(answers) - len(rows))
 
     def record(self, answers: NewAnswers) -> None:
         """Keep answers; an earlier one about the same utterance and intent is replaced, or taken back by None."""
@@ -203,62 +198,48 @@ class LogAudit:
 
     def questions(self, count: int) -> tuple[AuditQuestion, ...]:
         """Return the questions that are left of so many in all."""
-        from newfound.algorithms.audit import choose_questions
-
         if type(count) is not int or count < 0:
             raise SettingsError(f"questions={count!r} must be a whole number from 0")
         known = self.evidence()
-        rows = choose_questions(known.certainty, count, asked=known.rows) if count else []
+        rows = choose_questions(known.certainty, count, asked=known.rows.tolist()) if count else []
         return tuple(self._question(row) for row in rows)
 
     def _question(self, row: int) -> AuditQuestion:
-        (text, id), name = self.key(row), str(self.logs[row].intent)
-        return AuditQuestion(text, name, id, tuple(e for e in self.examples(name) if e != text)[:EXAMPLES])
+        text, name = self.logs[row].text, str(self.logs[row].intent)
+        examples = tuple(e for e in self.examples(name) if e != text)[:EXAMPLES]
+        return AuditQuestion(text, name, self.intents[row], examples)
 
     def result(self, count: int = 0) -> AuditResult:
         """Return what the answers so far say, and the questions that are left of so many."""
-        import numpy as np
-
-        from newfound.algorithms.audit import accuracy_of_intent, accuracy_of_sample, more_questions
-        from newfound.algorithms.thresholds import correction
-
         known, left = self.evidence(), self.questions(count)
-        if not known.rows:
+        if not len(known.rows):
             return AuditResult(0, known.outdated, None, 0, (), (), left)
-        rows, right, about = np.array(known.rows), np.array(known.right), np.array(known.ids)
-        total = accuracy_of_sample(known.certainty, known.rows, right, settled=rows >= len(self.logs))
-        corrected = correction(known.certainty[rows], right)(known.certainty)
-        names, intents = np.array([u.intent for u in self.logs]), []
+        is_moved = known.rows >= len(self.logs)
+        total = accuracy_of_sample(known.certainty, known.rows, known.right, settled=is_moved)
+        more = min(more_questions(total, len(known.rows), WANTED_HALF_WIDTH), len(known.certainty) - len(known.rows))
+        wrong = [self.logs[row] for row in known.rows[~known.right & ~is_moved]]
+        return AuditResult(
+            answered=len(known.rows),
+            outdated=known.outdated,
+            accuracy=total,
+            more_questions=more,
+            intents=self._audited_intents(known, is_moved),
+            wrong=tuple((u.text, str(u.intent)) for u in wrong),
+            questions=left,
+        )
+
+    def _audited_intents(self, known: Evidence, is_moved: Flags) -> tuple[AuditedIntent, ...]:
+        """Return what the answers say about each intent; those about all others correct its certainties first."""
+        certainty = correction(known.certainty[known.rows], known.right)(known.certainty)
+        intent, about = np.array(self.intents), np.array(known.intents)
+        audited = []
         for name, id in self.ids.items():
-            own, asked = np.flatnonzero(names == name), about == id
-            if len(own) and asked.any():
-                estimate = accuracy_of_intent(corrected[own], corrected[rows[asked]], right[asked])
-                intents.append(AuditedIntent(name, id, estimate, int(asked.sum()), int(right[asked].sum())))
-        intents.sort(key=lambda i: (i.accuracy.value, i.name))
-        wrong = tuple((self.logs[row].text, str(names[row])) for row in rows[~right & (rows < len(self.logs))])
-        more = min(more_questions(total, len(rows), WANTED_HALF_WIDTH), len(known.certainty) - len(rows))
-        return AuditResult(len(rows), known.outdated, total, more, tuple(intents), wrong, left)
-
-    def write(self, path: Path, count: int) -> int:
-        """Write the questions that are left to a CSV file that a colleague can fill in; return their number."""
-        left = self.questions(count)
-        rows = [(q.text, q.intent, " | ".join(q.examples), "", q.id) for q in left]
-        write_atomically(path, csv_bytes([COLUMNS, *rows]))
-        return len(left)
-
-    def read(self, path: Path) -> Answers:
-        """Return the answers in a file of questions; rows without an answer are skipped."""
-        answers: Answers = {}
-        try:
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                for number, row in enumerate(csv.DictReader(file), 2):
-                    said = (row.get("belongs") or "").strip().casefold()
-                    if said and (said not in SAID or not row.get("text") or not row.get("id")):
-                        raise DataError(f"{path}, line {number}: {said[:40]!r} is no answer; write y or n")
-                    if said:
-                        answers[str(row["text"]), str(row["id"])] = SAID[said]
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise DataError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-        if not answers:
-            raise DataError(f"{path}: no answers yet; write y or n into the column belongs")
-        return answers
+            asked = about == id
+            if asked.any() and (intent == id).any():
+                members = np.append(np.flatnonzero(intent == id), known.rows[asked & is_moved])
+                rows, right = np.searchsorted(members, known.rows[asked]), known.right[asked]
+                estimate = accuracy_of_sample(
+                    certainty[members], rows, right, settled=is_moved[asked], n_draws=N_DRAWS_OF_INTENT
+                )
+                audited.append(AuditedIntent(name, id, estimate, len(rows), int(right.sum())))
+        return tuple(sorted(audited, key=lambda i: (i.accuracy.value, i.name)))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from newfound.algorithms.rounds import Change, Pair, relate_intents
+from newfound.algorithms.rounds import Change, compare_rounds
 from newfound.errors import DataError
-from newfound.model.types import AssignedUtterance
-from newfound.training.progress import LoggingReporter, Reporter
+from newfound.model.hub import fetched
+from newfound.model.types import Utterance
+from newfound.training.progress import LoggingReporter
 from newfound.workflows.assigned import AssignedModel, read_assigned
 from newfound.workflows.runtime import ModelSource, Runtime, name_of
 
@@ -19,23 +20,6 @@ if TYPE_CHECKING:
 
 MIN_SHARED = 0.02  # of the utterances of the model that has fewer; two models with less in common are not two rounds
 ORDER: tuple[Change, ...] = ("new", "gone", "split", "merged", "renamed", "kept")
-
-
-@dataclass(frozen=True, slots=True)
-class DiffRequest:
-    """Which models are compared. They may have different encoders, since only utterances are compared.
-
-    Attributes:
-        before: The earlier model: a folder, or a loaded model.
-        after: The later model.
-        examples: How many utterances of each intent are returned, the most probable first.
-        encoder: Where the models' encoder lies, if a review needs it and it cannot be found.
-    """
-
-    before: ModelSource
-    after: ModelSource
-    examples: int = 3
-    encoder: str | Encoder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,59 +72,54 @@ class ModelDiff:
         return {change: counted[change] for change in ORDER}
 
 
-class _Intents:
-    """Counts the utterances of each intent of a model, and keeps the most probable ones."""
-
-    def __init__(self, model: AssignedModel, most: int) -> None:
-        self.sizes: Counter[str | None] = Counter(dict.fromkeys(model.review.names, 0))
-        self._ids, self._most = model.ids, most
-        self._kept: dict[str | None, list[AssignedUtterance]] = defaultdict(list)
-
-    def add(self, u: AssignedUtterance) -> None:
-        self.sizes[u.intent] += 1
-        kept = self._kept[u.intent]
-        if len(kept) < self._most or (kept and u.probability > kept[-1].probability):
-            self._kept[u.intent] = sorted([*kept, u], key=lambda u: -u.probability)[: self._most]
-
-    def describe(self, names: Sequence[str]) -> tuple[DiffIntent, ...]:
-        texts = {name: tuple(u.text for u in self._kept[name]) for name in names}
-        ordered = sorted(names, key=lambda name: -self.sizes[name])
-        return tuple(DiffIntent(self._ids[name], name, self.sizes[name], texts[name]) for name in ordered)
-
-
-def diff(request: DiffRequest, *, reporter: Reporter | None = None) -> ModelDiff:
+def diff(
+    before: ModelSource, after: ModelSource, *, examples: int = 3, encoder: str | Encoder | None = None
+) -> ModelDiff:
     """Compare two models as they are reviewed: which intents were kept, renamed, split or merged, are new or gone.
 
-    Utterances are read one by one; of the earlier model, texts and intents are held in memory.
+    They may have different encoders, since only utterances are compared.
 
     Args:
-        request: Which models are compared.
-        reporter: Is told nothing yet; every workflow takes one.
+        before: The earlier model: a folder, or a loaded model.
+        after: The later model.
+        examples: How many utterances of each intent are returned, the most probable first.
+        encoder: Where the models' encoder lies, if a review needs it and it cannot be found.
 
     Raises:
         DataError: The models have hardly any utterance in common.
     """
-    runtime = Runtime(reporter or LoggingReporter(), request.encoder, "cpu")
-    earlier = read_assigned(request.before, runtime)
-    before, intent_before = _Intents(earlier, request.examples), dict[str, str | None]()
-    for u in earlier.utterances:
-        before.add(u)
-        intent_before[u.text] = u.intent
-    later = read_assigned(request.after, runtime)
-    after, pairs = _Intents(later, request.examples), Counter[Pair]()
-    for u in later.utterances:
-        after.add(u)
-        if u.text in intent_before:
-            pairs[intent_before[u.text], u.intent] += 1
-    shared, totals = pairs.total(), (before.sizes.total(), after.sizes.total())
+    runtime = Runtime(LoggingReporter(), encoder, "cpu")
+    earlier, later = (_Round(read_assigned(fetched(model), runtime), examples) for model in (before, after))
+    shared, totals = len(earlier.intents.keys() & later.intents.keys()), (len(earlier.intents), len(later.intents))
     if shared <= MIN_SHARED * min(totals):
         raise DataError(
-            f"{name_of(request.before)} and {name_of(request.after)} share {shared:,} of {totals[0]:,} and "
+            f"{name_of(before)} and {name_of(after)} share {shared:,} of {totals[0]:,} and "
             f"{totals[1]:,} utterances, too few to compare intents by; compare two rounds on the same logs"
         )
     changes = [
-        IntentChange(relation.change, before.describe(relation.before), after.describe(relation.after), relation.moved)
-        for relation in relate_intents(pairs, before.sizes, after.sizes)
+        IntentChange(relation.change, earlier.describe(relation.before), later.describe(relation.after), relation.moved)
+        for relation in compare_rounds(earlier.intents, later.intents, names=(earlier.utterances, later.utterances))
     ]
     changes.sort(key=lambda c: (ORDER.index(c.change), -sum(intent.size for intent in (*c.before, *c.after))))
     return ModelDiff(*totals, shared, tuple(changes))
+
+
+class _Round:
+    """The utterances of one model: the intent of each, and those of each intent."""
+
+    def __init__(self, model: AssignedModel, examples: int) -> None:
+        self._ids, self._examples = model.ids, examples
+        self.intents: dict[str, str | None] = {}
+        self.utterances: dict[str, list[Utterance]] = {name: [] for name in model.review.names}
+        for u in model.utterances:
+            self.intents[u.text] = u.intent
+            if u.intent is not None:
+                self.utterances[u.intent].append(u)
+
+    def describe(self, names: Sequence[str]) -> tuple[DiffIntent, ...]:
+        described = []
+        for name in sorted(names, key=lambda name: -len(self.utterances[name])):
+            probable = sorted(self.utterances[name], key=lambda u: -u.probability)[: self._examples]
+            texts = tuple(u.text for u in probable)
+            described.append(DiffIntent(self._ids[name], name, len(self.utterances[name]), texts))
+        return tuple(described)

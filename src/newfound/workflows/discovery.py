@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.methods.base import Discoverer
     from newfound.model.classifier import IntentModel
-    from newfound.review.reviewed import ReviewedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class DiscoverRequest(InputOptions, TrainingOptions):
 class OfModel:
     """What results of a training say of their model."""
 
-    model: IntentModel | ReviewedModel
+    model: IntentModel
 
     @property
     def intents(self) -> tuple[Intent, ...]:

@@ -210,7 +210,7 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> E
         check_file_target(out, request.overwrite)
     corpus, outside = _labelled_corpus(request, runtime), request.out_of_scope
     model = runtime.open_model(request.model)
-    predictions = model.classify(corpus.texts)
+    predictions = model.classifier.classify(corpus.texts)
     discovered, accepted = model.discovered, model.accepted
     statuses: dict[str, DiscoveredStatus] = {
         name: "accepted" if name in accepted else "new" for name in model.names if name in discovered

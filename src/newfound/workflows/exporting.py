@@ -25,8 +25,8 @@ from newfound.exports.registry import (
 )
 from newfound.files import folder_atomically
 from newfound.model.about import describe
-from newfound.model.beside import thresholds_by_name
-from newfound.model.types import AssignedUtterance
+from newfound.model.sidecars import thresholds_by_name
+from newfound.model.types import Utterance
 from newfound.review.state import Review, accepted_intents
 from newfound.review.store import ReviewStore
 from newfound.training.progress import LoggingReporter, Reporter
@@ -204,23 +204,19 @@ def facts_of(model: ModelSource) -> ModelFacts:
     """Return what formats may say of a model besides its utterances; the network is not loaded."""
     if isinstance(model, str | Path):
         store, encoder = ReviewStore(model), str(describe(model)["encoder"]["name"])
-        review, intents = store.review(), tuple(store.intents)
+        review, intents = store.review(), store.intents
         thresholds = thresholds_by_name(model, review.ids(intents))
     else:
         reviewed = as_reviewed(model)
-        review, intents, encoder = reviewed.review, reviewed.model.intents, reviewed.encoder.name
-        thresholds = dict(reviewed.thresholds)
-    certainty = {intent.id: intent.certainty for intent in intents}
+        review, intents, encoder = reviewed.review, reviewed.model.intents, reviewed.model.encoder.name
+        thresholds = dict(reviewed.classifier.thresholds)
     thresholds = {name: min(value, 1.0) for name, value in thresholds.items()}  # infinite if none keeps the promise
-    facts = {
-        name: IntentFacts(review.status(name), certainty.get(id), thresholds.get(name))
-        for name, id in review.ids(intents).items()
-    }
+    facts = {name: IntentFacts(review.status(name), thresholds.get(name)) for name in review.ids(intents)}
     return ModelFacts(RELEASES[encoder].repo if encoder in RELEASES else encoder, facts)
 
 
 def corpus_to_export(
-    assigned: Iterable[AssignedUtterance],
+    assigned: Iterable[Utterance],
     review: Review,
     accepted: Set[str],
     choice: ExportChoice,
@@ -236,12 +232,12 @@ def corpus_to_export(
     """
     checked, least = review.checked, choice.least_probability
 
-    def kind_of(u: AssignedUtterance) -> str:
+    def kind_of(u: Utterance) -> str:
         if u.labelled or u.text in checked:
             return "labelled"
         return "accepted" if u.intent in accepted and u.probability >= choice.certainty else "guess"
 
-    def is_exported(u: AssignedUtterance, kind: str) -> bool:
+    def is_exported(u: Utterance, kind: str) -> bool:
         return kind == "labelled" or (u.probability >= least and (kind == "accepted" or choice.with_guesses))
 
     candidates = [(u, kind_of(u)) for u in assigned if u.intent is not None and choice.has_intent(u.intent, review)]

@@ -9,30 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from newfound.algorithms.groups import MIN_INTENTS, MIN_MEMBERS, Ids, default_levels, group_levels
+from newfound.algorithms.groups import MIN_MEMBERS, Ids, group_levels
 from newfound.errors import SettingsError
-from newfound.model.beside import Groups, with_paths, write_groups
+from newfound.model.hub import fetched
+from newfound.model.sidecars import Groups, with_paths, write_groups
 from newfound.model.types import Intent
-from newfound.training.progress import LoggingReporter, Reporter
+from newfound.training.progress import LoggingReporter
 from newfound.workflows.runtime import ModelSource, Runtime
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
 
-
-@dataclass(frozen=True, slots=True)
-class GroupRequest:
-    """Which model, and how many groups its intents are put into.
-
-    Attributes:
-        model: A model folder, in which the groups are stored, or a loaded model.
-        levels: Numbers of groups, one for each level; None is one level with as many groups as intents in a group.
-        encoder: Where the model's encoder lies, if it cannot be found.
-    """
-
-    model: ModelSource
-    levels: Sequence[int] | None = None
-    encoder: str | Encoder | None = None
+MIN_INTENTS = 6  # fewer are a list, not a tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +38,15 @@ class GroupResult:
     groups: Groups
 
 
-def group(request: GroupRequest, *, reporter: Reporter | None = None) -> GroupResult:
+def group(
+    model: ModelSource, levels: Sequence[int] | None = None, *, encoder: str | Encoder | None = None
+) -> GroupResult:
     """Put the intents of a model, known and new, into groups of related ones, and store them in its folder.
 
     Args:
-        request: Which model, and how many groups.
-        reporter: Is told nothing yet; every workflow takes one.
+        model: A model folder, in which the groups are stored, or a loaded model.
+        levels: Numbers of groups, one for each level; None is one level with as many groups as intents in a group.
+        encoder: Where the model's encoder lies, if it cannot be found.
 
     Raises:
         ModelError: The model was saved without its utterances.
@@ -63,25 +54,26 @@ def group(request: GroupRequest, *, reporter: Reporter | None = None) -> GroupRe
     """
     from newfound.model.arrays import unit
 
-    reviewed = Runtime(reporter or LoggingReporter(), request.encoder, "cpu").open_model(request.model)
+    model = fetched(model)
+    reviewed = Runtime(LoggingReporter(), encoder, "cpu").open_model(model)
     rows: dict[str, list[int]] = {}  # of each intent; one without utterances gets into no group
     for row, u in enumerate(reviewed.assigned):
         if u.intent is not None:
             rows.setdefault(u.intent, []).append(row)
-    levels = default_levels(len(rows)) if request.levels is None else tuple(request.levels)
+    wanted = [round(len(rows) ** 0.5)] if levels is None else list(levels)
     most = len(rows) // MIN_MEMBERS
     if len(rows) < MIN_INTENTS:
         raise SettingsError(f"the model has {len(rows)} intents; at least {MIN_INTENTS} are needed for groups")
-    if not levels or not all(type(level) is int and 2 <= level <= most for level in levels):
-        raise SettingsError(f"levels {list(levels)}: with {len(rows)} intents, give whole numbers from 2 to {most}")
+    if not wanted or not all(type(level) is int and 2 <= level <= most for level in wanted):
+        raise SettingsError(f"levels {wanted}: with {len(rows)} intents, give whole numbers from 2 to {most}")
     vectors = unit(reviewed.model.utterance_vectors.float().numpy())
-    nested = group_levels(np.stack([vectors[own].mean(0) for own in rows.values()]), levels)
+    nested = group_levels(np.stack([vectors[own].mean(0) for own in rows.values()]), wanted)
     texts = [[reviewed.assigned[row].text for row in own] for own in rows.values()]
     paths = zip(*_name_levels(nested, texts), strict=True)
     groups = {reviewed.ids[name]: path for name, path in zip(rows, paths, strict=True)}
-    if isinstance(request.model, str | Path):
-        write_groups(request.model, groups)
-    intents = sorted(with_paths(reviewed.intents, groups), key=lambda i: (i.path is None, i.path, -i.size))
+    if isinstance(model, str | Path):
+        write_groups(model, groups)
+    intents = sorted(with_paths(reviewed.classifier.intents, groups), key=lambda i: (i.path is None, i.path, -i.size))
     return GroupResult(tuple(len(set(ids.tolist())) for ids in nested), tuple(intents), groups)
 
 

@@ -25,7 +25,6 @@ from newfound.workflows.runtime import ModelSource, Runtime
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
-    from newfound.model.arrays import FittedClassifier
 
 MAX_TEXTS_AT_ONCE, MAX_TEXTS_AT_ONCE_ON_GPU = 256, 8_192  # a GPU is idle between small batches
 
@@ -99,7 +98,7 @@ def stream_predictions(
         raise DataError(f"{report.name}: no utterance in it; it needs one text a row")
     for note in report.notes:
         runtime.reporter.note(note)
-    predictor = Predictor(_classifier(request, runtime), settings)
+    predictor = _predictor(request, runtime, settings)
     at_once = MAX_TEXTS_AT_ONCE if is_surely_cpu(request.device) else MAX_TEXTS_AT_ONCE_ON_GPU
     for batch in _ready_batches(chain([first], rows), at_once):
         answers = predictor.predictions([row.text for row in batch])
@@ -108,12 +107,13 @@ def stream_predictions(
         runtime.reporter.warn(warning)
 
 
-def _classifier(request: PredictRequest, runtime: Runtime) -> FittedClassifier:
+def _predictor(request: PredictRequest, runtime: Runtime, settings: PredictorSettings) -> Predictor:
     if not request.explain:
-        return runtime.open_predictor(request.model)
+        return Predictor(runtime.open_predictor(request.model), settings)
     from newfound.review.explaining import Explainer
 
-    return Explainer(runtime.open_model(request.model))
+    reviewed = runtime.open_model(request.model)
+    return Predictor(reviewed.classifier, settings, Explainer(reviewed).classify)
 
 
 def rows_to_classify(request: PredictRequest) -> tuple[Iterator[Row], ReadReport]:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from newfound.encoders.registry import RELEASES
 from newfound.errors import HubError, SettingsError
@@ -20,15 +20,12 @@ from newfound.model.about import (
     inside,
     loading,
 )
-from newfound.model.card import is_generated, kept_card, model_card, public_name
+from newfound.model.card import kept_card, model_card, public_name
 from newfound.model.hub import REPOSITORY, explain, open_hub
 from newfound.review.state import described_without_network
 from newfound.review.store import ReviewStore
 from newfound.training.progress import LoggingReporter, Reporter
 from newfound.version import __version__
-
-if TYPE_CHECKING:
-    from huggingface_hub import HfApi
 
 FILES_WITHOUT_TEXTS = ("groups.json", "thresholds.json")  # further files of a model
 KINDS_WITH_TEXTS = ("move", "split")  # of decisions
@@ -84,8 +81,7 @@ def push(request: PushRequest, *, reporter: Reporter | None = None) -> PushResul
         raise SettingsError(f"{request.to}: give owner/name, the name of a model on the hub")
     address, hub = f"hf://{repository}", open_hub()
     with tempfile.TemporaryDirectory(prefix="newfound-push-") as temporary, loading(folder):
-        staged = Path(temporary) / "model"
-        staged.mkdir()
+        staged = Path(temporary)
         about = _stage(request, staged, address)
         if get_token() is None:
             raise HubError(f"{address}: there is no token for the hub", "hub_token")
@@ -95,8 +91,6 @@ def push(request: PushRequest, *, reporter: Reporter | None = None) -> PushResul
         if request.private and not is_private:
             raise HubError(f"{address}: is public already, nothing was put there; make it private on the hub first")
         with explain(address):
-            if _card_was_changed(hub, repository, Path(temporary) / "card"):
-                (staged / CARD_FILE).unlink()
             gone = [UTTERANCES_FILE, REVIEW_FILE, f"{ENCODER_FOLDER}/*", *FILES_WITHOUT_TEXTS]  # of an earlier push
             said = f"newfound {__version__}"
             commit = hub.upload_folder(
@@ -138,11 +132,3 @@ def _stage(request: PushRequest, target: Path, address: str) -> dict[str, Any]:
         card = model_card(about, shown, name=address.rsplit("/", 1)[-1], source=address)
     (target / CARD_FILE).write_bytes(card)
     return about
-
-
-def _card_was_changed(hub: HfApi, repository: str, folder: Path) -> bool:
-    """Return whether somebody has edited the card on the hub, which is fetched into a folder."""
-    if not hub.file_exists(repository, CARD_FILE):
-        return False
-    card = hub.hf_hub_download(repository, CARD_FILE, local_dir=folder)
-    return not is_generated(Path(card).read_bytes())

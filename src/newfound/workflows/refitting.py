@@ -89,10 +89,10 @@ class RefitChanges:
 class RefitResult(OfModel):
     """The trained model, where it was written (None if it was not), and what changed.
 
-    The model is a reviewed one if its review is not empty: rejected intents are rejected there, too.
+    What was rejected is rejected in the model, too.
     """
 
-    model: IntentModel | ReviewedModel
+    model: IntentModel
     folder: Path | None
     changes: RefitChanges
 
@@ -119,7 +119,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     method = _method(request, runtime, reviewed, corpus)
     run = Run(reporter=runtime.reporter)
     fit(method, corpus, run)
-    model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted).with_accepted(reviewed.accepted)
+    model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted, reviewed.accepted)
     model = with_ids(model, reviewed)
     trained = carried.apply(model)
     with runtime.reporter.task(COMPARING, 1) as task:
@@ -136,20 +136,20 @@ def _method(request: RefitRequest, runtime: Runtime, reviewed: ReviewedModel, co
     """Return what trains on from a model: a fine-tuned one goes on from its own encoder."""
     from newfound.methods.refit import Refit
 
-    tune = reviewed.model.tune
+    tune = reviewed.model.embedder.tune
     if tune.layers and (request.effort, request.tune) == ("auto", "auto"):
         request = replace(request, tune=tune.text)
     settings = settings_of_effort(Refit, request, runtime, corpus)
-    encoder = replace(runtime, encoder=reviewed.encoder).encoder_to_fit(str(settings["tune"]))
+    encoder = replace(runtime, encoder=reviewed.model.encoder).encoder_to_fit(str(settings["tune"]))
     rows = zip(reviewed.assigned, corpus.labels, corpus.origins, strict=True)
     unlabelled = [u.probability for u, label, origin in rows if label is not None and not origin.labelled]
     expected = sum(unlabelled) / len(unlabelled) if unlabelled else None
     method = Refit(encoder=encoder, device=runtime.device, seed=request.seed, expected_accuracy=expected, **settings)
-    is_same = tune.layers > 0 and reviewed.encoder.tune(str(settings["tune"])) == tune
-    return method.starting_from(reviewed.model.network) if is_same else method
+    is_same = tune.layers > 0 and reviewed.model.encoder.tune(str(settings["tune"])) == tune
+    return method.starting_from(reviewed.model.embedder.network) if is_same else method
 
 
-def compare(before: ReviewedModel, after: IntentModel | ReviewedModel) -> RefitChanges:
+def compare(before: ReviewedModel, after: IntentModel) -> RefitChanges:
     """Return how a trained model differs from the reviewed model that it was trained from."""
     from newfound.intents.description import expected_error_of
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from newfound.errors import SettingsError
 from newfound.model.about import loading
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ class ResizeRequest:
         author: Who decides; needed unless it is a preview.
         preview: Record nothing.
         encoder: Where the model's encoder lies, if it cannot be found.
-        split: An intent to split in two instead; `to` is left out then.
     """
 
     model: str | Path
@@ -33,7 +31,6 @@ class ResizeRequest:
     author: str = ""
     preview: bool = False
     encoder: str | Encoder | None = None
-    split: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,29 +42,21 @@ class ResizeResult:
 
 
 def resize(request: ResizeRequest) -> ResizeResult:
-    """Merge or split new intents that nobody has accepted, or split one intent, as decisions of the review.
+    """Merge or split new intents that nobody has accepted, as decisions of the review.
 
     Args:
         request: Which model, and how many new intents it is to have.
 
     Raises:
-        DecisionError: So few or so many new intents are not possible, there are so many already, the intent cannot be
-            split, or nobody decides.
-        SettingsError: Both a number and an intent to split are given.
+        DecisionError: So few or so many new intents are not possible, there are so many already, or nobody decides.
     """
     from newfound.review.session import ReviewSession
 
-    if request.to is not None and request.split is not None:
-        raise SettingsError("choose one: a number of new intents, or an intent to split")
     with loading(request.model):
         session = ReviewSession(request.model, encoder=request.encoder)
         view = session.view()
-        resizer, split = view.resizer, request.split
-        resizing = resizer.preview(request.to) if split is None else resizer.split(split)
-    if request.preview or (request.to is None and split is None):
+        resizing = view.resizer.preview(request.to)
+    if request.preview or request.to is None:
         return ResizeResult(resizing, ())
-    if request.to is None:
-        entries = session.decide(resizing.decisions, author=request.author, expected_version=view.version)
-        return ResizeResult(resizing, tuple(entries))
     entries = session.resize(request.to, author=request.author, expected_version=view.version)
     return ResizeResult(resizing, tuple(entries))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from newfound.data.rows import ReadReport
 from newfound.defaults import DEVICE, PRECISION, Precision
@@ -13,26 +13,18 @@ from newfound.encoders.precision import check_precision
 from newfound.errors import NoInt8, SettingsError
 from newfound.model.about import loading
 from newfound.paths import feature_cache_dir
-from newfound.training.devices import check_device, is_surely_cpu, pick_device
+from newfound.training.devices import check_device, pick_device
 from newfound.training.progress import LoggingReporter, Reporter
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.methods.base import Discoverer
-    from newfound.model.arrays import FittedClassifier
     from newfound.model.classifier import IntentModel
     from newfound.review.reviewed import ReviewedModel
+    from newfound.workflows.discovery import OfModel
 
-ModelSource: TypeAlias = "str | Path | ReviewedModel | IntentModel | Discoverer | HasModel"
+ModelSource: TypeAlias = "str | Path | ReviewedModel | IntentModel | Discoverer | OfModel"
 """A model folder, a model that is loaded already, a fitted method, or the result of a workflow."""
-
-
-class HasModel(Protocol):
-    """The result of a workflow that made a model."""
-
-    @property
-    def model(self) -> IntentModel:
-        """The model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,34 +97,28 @@ class Runtime:
         if not isinstance(model, str | Path):
             reviewed = as_reviewed(model)
             return reviewed if self.precision == PRECISION else reviewed.with_precision(self.precision)
-        from newfound.review.reviewed import load
+        from newfound.review.reviewed import load_reviewed
 
         device = pick_device(self.device)
         with loading(model):
-            return load(model, encoder=self.encoder).with_precision(self.precision).to(device)
+            return load_reviewed(model, encoder=self.encoder, device=device, precision=self.precision)
 
-    def open_predictor(self, model: ModelSource) -> FittedClassifier:
+    def open_predictor(self, model: ModelSource) -> IntentModel:
         """Return what classifies texts with a model; it does without torch where that is possible."""
-        if isinstance(model, str | Path) and self.encoder is None and is_surely_cpu(self.device):
-            from newfound.review.predictor import open_stored
+        if isinstance(model, str | Path):
+            from newfound.review.opening import open_predictor
 
-            stored = open_stored(Path(model), self.precision)
-            if stored is not None:
-                return stored
-        reviewed = self.open_model(model)
-        problem = reviewed.model.graph_problem()
+            predictor = open_predictor(model, self.encoder, self.device, self.precision)
+        else:
+            predictor = self.open_model(model).classifier
+        problem = predictor.graph_problem()
         if problem is not None:
             self.reporter.note(problem)
-        is_frozen = not reviewed.model.tune.layers and reviewed.model.network.dense is None
-        if is_frozen and isinstance(model, str | Path):  # a loaded model answers at once
-            from newfound.encoders.cache import StoredVectors
-
-            reviewed.stored_vectors = StoredVectors(feature_cache_dir() / reviewed.encoder.vectors_folder())
-        return reviewed
+        return predictor
 
 
 def as_reviewed(model: object) -> ReviewedModel:
-    """Return a loaded model as a reviewed one; a fitted method and the result of a workflow have one."""
+    """Return a loaded model with its review; a fitted method and the result of a workflow have one."""
     from newfound.model.classifier import IntentModel
     from newfound.review.reviewed import ReviewedModel
     from newfound.review.state import Review
@@ -142,8 +128,7 @@ def as_reviewed(model: object) -> ReviewedModel:
     if not isinstance(model, IntentModel):
         model = getattr(model, "model_", None) or getattr(model, "model", None)
     if isinstance(model, IntentModel):
-        known = [intent.name for intent in model.intents if intent.known]
-        return ReviewedModel(model, Review.begin([intent.name for intent in model.intents], known))
+        return model.reviewed or ReviewedModel(model, Review.of(model.intents))
     raise SettingsError("the model must be a model folder, a loaded model or a fitted method")
 
 

@@ -61,14 +61,19 @@ class InputOptions(LogOptions):
 
 
 def open_source(
-    source: KnownSource | LogSource, read: ReadOptions, labels: LabelUse, *, skip_unlabelled: bool = False
+    source: KnownSource | LogSource,
+    read: ReadOptions,
+    labels: LabelUse,
+    *,
+    times: bool = True,
+    skip_unlabelled: bool = False,
 ) -> tuple[Iterator[Row], ReadReport]:
     """Return the rows of a file or of values, one by one, and what is unusual in those that were read so far.
 
     The lines of values are their positions, from 1. See `newfound.data.validation.open_rows` for the arguments.
     """
     if isinstance(source, str | Path):
-        return open_rows(source, read, labels, times=True, skip_unlabelled=skip_unlabelled)
+        return open_rows(source, read, labels, times=times, skip_unlabelled=skip_unlabelled)
     name = "logs" if labels == "ignored" else "known"
     rows = _rows_of_values(source, name, labels)
     return (row for row in rows if row.label is not None or not skip_unlabelled), ReadReport(name)

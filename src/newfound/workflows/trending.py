@@ -1,12 +1,12 @@
-"""What newer logs say that a model's logs do not: shifts in volume, trends within them, and intents that came up."""
+"""What newer logs say that a model's logs do not: shifts in volume, and intents that came up."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from newfound import defaults
 from newfound.data.corpus import Origin
@@ -14,8 +14,9 @@ from newfound.data.duplicates import DistinctSample, same_words
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
 from newfound.defaults import Precision
 from newfound.errors import DataError, ModelError
-from newfound.model.types import AssignedUtterance, Prediction, Trend, Utterance
-from newfound.training.progress import Reporter
+from newfound.model.hub import fetched
+from newfound.model.types import Prediction, Utterance
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.runtime import ModelSource, Runtime
 from newfound.workflows.sources import LogSource, open_source
 
@@ -29,27 +30,6 @@ MIN_OUTLIER = 0.8  # from which score on an utterance is looked at, whether it b
 MAX_NEWER = 5_000  # distinct utterances of the newer logs among which intents that came up are looked for
 MAX_EARLIER = 10_000  # distinct utterances of the model's logs that they are compared with
 EXEMPLARS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class TrendsRequest:
-    """Which model to compare newer logs with.
-
-    Attributes:
-        model: A model folder with its utterances, or a loaded model.
-        logs: Newer unlabelled utterances: a file, a corpus, or texts.
-        encoder: Where the model's encoder lies, if it cannot be found.
-        device: auto, cpu or cuda.
-        read: How the file is read.
-        precision: fp32, or int8 on a CPU.
-    """
-
-    model: ModelSource
-    logs: LogSource
-    encoder: str | Encoder | None = None
-    device: str = defaults.DEVICE
-    read: ReadOptions = DEFAULT_READ_OPTIONS
-    precision: Precision = defaults.PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +49,6 @@ class Shift:
 
 
 @dataclass(frozen=True, slots=True)
-class WeeklyTrend:
-    """An intent whose share changes within the newer logs, with the number of its utterances in each week."""
-
-    intent: str
-    trend: Trend
-    first_week: str
-    counts: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class EmergingIntent:
     """Distinct utterances that fit no intent, look like one, and are hardly found in the model's logs."""
 
@@ -92,38 +62,41 @@ class Trends:
     """What changed since a model was made.
 
     Attributes:
+        changed: Whether anything did.
         utterances: The number of utterances of the newer logs.
         before: The number of utterances of the model's logs.
         unusual: The number of utterances of the newer logs that hardly fit any intent.
-        weeks: The number of weeks of the newer logs; 0 if they have no times.
         shifts: The intents whose share has changed, the largest change first.
-        trends: The intents whose share changes within the newer logs.
         emerging: The intents that seem to have come up, the largest first.
     """
 
+    changed: bool
     utterances: int
     before: int
     unusual: int
-    weeks: int
     shifts: tuple[Shift, ...]
-    trends: tuple[WeeklyTrend, ...]
     emerging: tuple[EmergingIntent, ...]
 
-    @property
-    def changed(self) -> bool:
-        """Whether anything changed."""
-        return bool(self.shifts or self.trends or self.emerging)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        return {"changed": self.changed, **asdict(self)}
-
-
-def trends(request: TrendsRequest, *, reporter: Reporter | None = None) -> Trends:
+def trends(
+    model: ModelSource,
+    logs: LogSource,
+    *,
+    encoder: str | Encoder | None = None,
+    device: str = defaults.DEVICE,
+    precision: Precision = defaults.PRECISION,
+    read: ReadOptions = DEFAULT_READ_OPTIONS,
+    reporter: Reporter | None = None,
+) -> Trends:
     """Classify newer logs, batch by batch, and compare them with the logs that the model was made from.
 
     Args:
-        request: Which model, and the newer logs.
+        model: A model folder with its utterances, or a loaded model.
+        logs: Newer unlabelled utterances: a file, a corpus, or texts.
+        encoder: Where the model's encoder lies, if it cannot be found.
+        device: auto, cpu or cuda.
+        precision: fp32, or int8 on a CPU.
+        read: How the file is read.
         reporter: Is told what was odd in the file; by default nobody is.
 
     Raises:
@@ -131,59 +104,34 @@ def trends(request: TrendsRequest, *, reporter: Reporter | None = None) -> Trend
         DataError: There is no utterance in the logs.
     """
     from newfound.engines.predictor import Predictor
-    from newfound.intents.volume import weekly_volumes
 
-    runtime = Runtime.of(request, reporter)
-    model = runtime.open_model(request.model)
-    if not model.model.utterances:
+    runtime = Runtime.of(Runtime(reporter or LoggingReporter(), encoder, device, precision), reporter)
+    reviewed = runtime.open_model(fetched(model))
+    if not reviewed.model.utterances:
         raise ModelError("the model was saved without its utterances; discover again and keep them")
-    predictor, newer = Predictor(model), DistinctSample(MAX_NEWER)
-    in_logs = Counter({same_words(u.text): u.count for u in model.model.utterances if _is_of_logs(u)})
-    again: Counter[str] = Counter()
-    after: Counter[str | None] = Counter()
-    days: Counter[tuple[str | None, str]] = Counter()
-    settled: dict[str, str] = {}
-    unusual = 0
-    for batch in _batches(request, runtime, settled):
-        for prediction, (_, origin) in zip(predictor.predictions([text for text, _ in batch]), batch, strict=True):
-            after[prediction.intent] += origin.count
-            for day, count in origin.days:
-                days[prediction.intent, day] += count
-            unusual += origin.count * _is_unusual(prediction)
-            newer.add(prediction.text, origin)
+    predictor, newer = Predictor(reviewed.classifier), DistinctSample(MAX_NEWER)
+    in_logs = Counter({same_words(u.text): u.count for u in reviewed.model.utterances if _is_of_logs(u)})
+    again, after, unusual = Counter[str](), Counter[str | None](), 0
+    for batch in _batches(logs, read, runtime):
+        for prediction, (_, count) in zip(predictor.predictions([text for text, _ in batch]), batch, strict=True):
+            after[prediction.intent] += count
+            unusual += count * _is_unusual(prediction)
+            newer.add(prediction.text, Origin(False, count=count))
             if (words := same_words(prediction.text)) in in_logs:
-                again[words] += origin.count
+                again[words] += count
     if not after:
         raise DataError("no utterance in the newer logs; they need one text a row")
-    by_intent: dict[str, list[tuple[str, int]]] = {name: [] for name in model.names}
-    for (intent, day), count in days.items():
-        if intent is not None:
-            by_intent[intent].append((settled.get(day, day), count))
-    volumes = dict(zip(by_intent, weekly_volumes(list(by_intent.values())), strict=True))
-    known_volumes = {name: volume for name, volume in volumes.items() if volume is not None}
-    earlier = _earlier_counts(model)
-    return Trends(
-        utterances=after.total(),
-        before=sum(earlier.values()),
-        unusual=unusual,
-        weeks=max((len(volume.counts) for volume in known_volumes.values()), default=0),
-        shifts=_shifts(model.names, earlier, after),
-        trends=tuple(
-            WeeklyTrend(name, volume.trend, volume.first_week, volume.counts)
-            for name, volume in known_volumes.items()
-            if volume.trend not in (None, "steady")
-        ),
-        emerging=_emerging(model, predictor, newer.corpus().texts, _drawn_as_newer(in_logs, again)),
-    )
+    before = _earlier_counts(reviewed)
+    shifts = _shifts(reviewed.names, before, after)
+    emerging = _emerging(reviewed, predictor, newer.corpus().texts, _drawn_as_newer(in_logs, again))
+    return Trends(bool(shifts or emerging), after.total(), before.total(), unusual, shifts, emerging)
 
 
-def _batches(request: TrendsRequest, runtime: Runtime, settled: dict[str, str]) -> Iterator[list[tuple[str, Origin]]]:
-    """Yield texts with their counts and days; at the end, `settled` says what days with two meanings mean."""
-    rows, report = open_source(request.logs, request.read, "ignored")
-    timed = ((row.text, row.origin) for row in rows)
-    yield from iter(lambda: list(islice(timed, TEXTS_AT_ONCE)), [])
-    if report.days is not None:
-        settled |= report.days.settle()
+def _batches(logs: LogSource, read: ReadOptions, runtime: Runtime) -> Iterator[list[tuple[str, int]]]:
+    """Yield texts with their counts, and report at the end what was odd in a file."""
+    rows, report = open_source(logs, read, "ignored", times=False)
+    counted = ((row.text, row.origin.count) for row in rows)
+    yield from iter(lambda: list(islice(counted, TEXTS_AT_ONCE)), [])
     runtime.tell(report)
 
 
@@ -191,7 +139,7 @@ def _earlier_counts(model: ReviewedModel) -> Counter[str]:
     """Return how often each intent occurs in the model's logs."""
     from newfound.review.state import assigned_without_network
 
-    assigned = assigned_without_network(model.review, model.model.utterances) or model.assigned
+    assigned = assigned_without_network(model.review, model.model.intents, model.model.utterances) or model.assigned
     counts: Counter[str] = Counter()
     for u in assigned:
         if u.intent is not None and _is_of_logs(u):
@@ -217,7 +165,7 @@ def _shifts(names: Sequence[str], before: Counter[str], after: Counter[str | Non
     return tuple(sorted(found, key=lambda shift: -max(shift.ratio, 1 / max(shift.ratio, 0.01))))
 
 
-def _is_of_logs(u: Utterance | AssignedUtterance) -> bool:
+def _is_of_logs(u: Utterance) -> bool:
     return not u.labelled or bool(u.days)
 
 
@@ -258,9 +206,9 @@ def _emerging(
     unusual = [_is_unusual(prediction) for prediction in predictor.predictions(texts)]
     if not texts or not logs or not any(unusual):
         return ()
-    keeping = model.model.with_cache(model.encoder.cache or FeatureCache(feature_cache_dir()))
-    earlier = keeping.pretrained_vectors([u.text for u in logs])
-    x = unit(np.concatenate([model.model.pretrained_vectors(texts), earlier]))
+    embedder, cache = model.model.embedder, model.model.encoder.cache or FeatureCache(feature_cache_dir())
+    earlier = replace(embedder, cache=cache).pretrained([u.text for u in logs])
+    x = unit(np.concatenate([embedder.pretrained(texts), earlier]))
     is_newer = np.arange(len(x)) < len(texts)
     groups = emerging_groups(x, is_newer, np.array([*unusual, *[False] * len(logs)]))
     members = [[texts[i] for i in rows] for rows in groups]

@@ -19,8 +19,8 @@ from newfound.defaults import NoIntent, Precision
 from newfound.errors import NothingAccepted
 from newfound.files import GROUPS_FILE, HISTORY_FILE
 from newfound.llm.settings import LanguageModelSettings
-from newfound.model.beside import groups_as_json, promised_precision, read_groups
 from newfound.model.hub import model_folder
+from newfound.model.sidecars import groups_as_json, promised_precision, read_groups
 from newfound.model.types import unused_id
 from newfound.review.state import named_by_people
 from newfound.review.store import ReviewStore
@@ -101,10 +101,10 @@ class UpdateChanges:
 class UpdateResult(OfModel):
     """What was discovered in newer logs, as `DiscoverResult` has it, and what changed.
 
-    The model is a reviewed one if its review is not empty: rejected intents are rejected there, too.
+    What was rejected is rejected in the model, too.
     """
 
-    model: IntentModel | ReviewedModel
+    model: IntentModel
     folder: Path | None
     logs: Corpus
     changes: UpdateChanges
@@ -133,11 +133,11 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Updat
         carried = Carried.of(reviewed)
         earlier, fresh = add_counts(_earlier_corpus(carried, settled | set(carried.rejected)), logs)
         check_n_new(request.n_new, (earlier + fresh).unlabelled(), runtime)
-        method = _method(request, replace(runtime, encoder=reviewed.encoder), earlier + fresh)
+        method = _method(request, replace(runtime, encoder=reviewed.model.encoder), earlier + fresh)
         run = Run(reporter=runtime.reporter)
         fit(method, earlier + fresh, run, llm=llm)
         known = set(reviewed.names) if request.accept_all else reviewed.review.known | reviewed.review.accepted
-        model = name_intents(method.model_, llm, runtime).with_known(known).with_accepted(reviewed.discovered & known)
+        model = name_intents(method.model_, llm, runtime).with_known(known, reviewed.discovered & known)
         model = with_ids(model, reviewed)
         trained = carried.apply(model)
         changes = _compare(reviewed, trained, known)
@@ -154,7 +154,7 @@ def save_trained(
     Thresholds keep their promise, for which they are computed again: other probabilities need other thresholds.
     """
     from newfound.model.folder import save
-    from newfound.workflows.thresholding import ThresholdsRequest, thresholds
+    from newfound.workflows.thresholding import thresholds
 
     earlier = model_folder(request.model) if isinstance(request.model, str | Path) else None
     groups = {} if earlier is None else read_groups(earlier)
@@ -165,10 +165,10 @@ def save_trained(
         beside[GROUPS_FILE] = groups_as_json(kept)
     save(model, out, overwrite=request.overwrite, beside=beside)
     if precision is not None:
-        thresholds(ThresholdsRequest(out, precision, encoder=model.encoder, device=request.device))
+        thresholds(out, precision, encoder=model.encoder, device=request.device)
 
 
-def _compare(before: ReviewedModel, after: IntentModel | ReviewedModel, known: set[str]) -> UpdateChanges:
+def _compare(before: ReviewedModel, after: IntentModel, known: set[str]) -> UpdateChanges:
     """Return what an update changed."""
     from newfound.intents.description import expected_error_of
 
@@ -201,14 +201,14 @@ def _method(request: UpdateRequest, runtime: Runtime, corpus: Corpus) -> Consens
 def with_ids(model: IntentModel, earlier: ReviewedModel) -> IntentModel:
     """Return the model in which intents that continue earlier ones have their ids, by utterances and not by names."""
     before = {u.text: u.intent for u in earlier.assigned}
-    after = {u.text: None if u.intent is None else model.intents[u.intent].name for u in model.utterances}
+    after = {u.text: u.intent for u in model.utterances}
     sizes = Counter(name for name in (*before.values(), *after.values()) if name is not None)
     carried = carried_ids(compare_rounds(before, after), earlier.ids, sizes)
     carried |= {intent.name: earlier.ids[intent.name] for intent in model.intents if intent.name in earlier.ids}
     ids: dict[str, str] = {}
     for intent in sorted(model.intents, key=lambda intent: intent.name not in earlier.ids):
         ids[intent.name] = unused_id(carried.get(intent.name, intent.id), ids.values())
-    return model.with_ids([ids[intent.name] for intent in model.intents])
+    return model.with_intents([replace(intent, id=ids[intent.name]) for intent in model.intents])
 
 
 def _earlier_corpus(carried: Carried, settled: set[str]) -> Corpus:
@@ -229,7 +229,7 @@ def _review_of(model: ModelSource) -> tuple[Review, set[str]]:
     """Return what was decided about a model, and the names of its intents before; of a folder nothing else is read."""
     if isinstance(model, str | Path):
         store = ReviewStore(model)
-        return store.review(), set(store.names)
+        return store.review(), {intent.name for intent in store.intents}
     reviewed = as_reviewed(model)
     return reviewed.review, {intent.name for intent in reviewed.model.intents}
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from newfound.data.corpus import Corpus, Origin
-from newfound.data.times import DayReader
-from newfound.data.validation import with_settled_days
+from newfound.data.corpus import Corpus
 from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictingLabels
@@ -24,8 +22,8 @@ from newfound.workflows.discovery import DiscoverRequest, DiscoverResult, discov
 from newfound.workflows.estimation import EstimateRequest, estimate
 from newfound.workflows.evaluation import EvaluateRequest, EvaluationScores, evaluate
 from newfound.workflows.refitting import RefitChanges, RefitRequest, refit
-from newfound.workflows.thresholding import ThresholdsRequest, ThresholdsResult, thresholds
-from newfound.workflows.trending import TrendsRequest, trends
+from newfound.workflows.thresholding import ThresholdsResult, thresholds
+from newfound.workflows.trending import Trends, trends
 from newfound.workflows.updating import UpdateRequest, UpdateResult, update
 
 Files = Mapping[str, Corpus]  # the utterances of files that were sent, by the field of the body that names the file
@@ -61,17 +59,14 @@ def run_evaluation(model: ServedModel, body: bodies.EvaluateBody, *, reporter: R
 def run_thresholds(model: ServedModel, body: bodies.ThresholdsBody, *, reporter: Reporter) -> ThresholdsResult:
     """Write the thresholds of the model, or take them away."""
     labelled = Corpus.of(*_pairs(body.labelled)) if body.labelled else None
-    request = ThresholdsRequest(model.folder, body.precision, labelled, encoder=model.encoder, device=model.device)
-    return thresholds(request, reporter=reporter)
+    settings: dict[str, Any] = {"encoder": model.encoder, "device": model.device, "reporter": reporter}
+    return thresholds(model.folder, body.precision, labelled, **settings)
 
 
-def run_trends(model: ServedModel, body: bodies.TrendsBody, *, reporter: Reporter) -> answers.TrendsOut:
+def run_trends(model: ServedModel, body: bodies.TrendsBody, *, reporter: Reporter) -> Trends:
     """Compare newer logs with those of the reviewed model."""
-    days = DayReader()
-    origins = [Origin(False, days=() if day is None else ((day, 1),)) for day in (days.read(t.time) for t in body.logs)]
-    logs = with_settled_days(Corpus.of([t.text for t in body.logs], None, origins), days.settle())
     settings: dict[str, Any] = {"encoder": model.encoder, "device": model.device, "precision": model.precision}
-    return answers.TrendsOut.model_validate(trends(TrendsRequest(model.folder, logs, **settings), reporter=reporter))
+    return trends(model.folder, body.logs, **settings, reporter=reporter)
 
 
 def run_check(model: ServedModel, body: bodies.CheckBody, *, reporter: Reporter) -> answers.CheckOut:

@@ -23,6 +23,7 @@ from newfound.serve.service import Service
 from newfound.workflows.evaluation import EvaluationScores
 from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export, facts_of
 from newfound.workflows.prediction import PredictionLimits
+from newfound.workflows.trending import Trends
 
 SECONDS_TO_ANSWER = 30.0  # a prediction
 
@@ -46,14 +47,14 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await service.run(request, run_evaluation, body)
 
     @app.post("/v1/trends", tags=["predict"], responses=TOO_MANY_RESPONSE)
-    async def compare_newer_logs(request: Request, body: bodies.TrendsBody) -> answers.TrendsOut:
-        """Say what newer logs hold that the model's logs do not: volumes, trends, and intents that came up."""
+    async def compare_newer_logs(request: Request, body: bodies.TrendsBody) -> Trends:
+        """Say what newer logs hold that the model's logs do not: other volumes, and intents that came up."""
         return await service.run(request, run_trends, body)
 
     @app.get("/v1/intents", tags=["predict"])
     async def intents() -> answers.Intents:
         """Return the intents after the review so far."""
-        current = await run_in_threadpool(lambda: service.refresh().reviewed.intents)
+        current = await run_in_threadpool(lambda: service.refresh().reviewed.classifier.intents)
         return answers.Intents([ShownIntent.of(intent) for intent in current])
 
     @app.get("/v1/export", tags=["export"])
@@ -100,7 +101,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         def content() -> tuple[bytes, int]:
             reviewed = service.refresh().reviewed
-            paths = reviewed.columns.paths
+            paths = reviewed.head.paths
             corpus, counts = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice, paths)
             facts = facts_of(service.session.folder) if chosen.wants_facts else None
             left_out = 0 if with_guesses else counts.new_intents

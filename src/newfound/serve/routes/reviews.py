@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import FastAPI, Query, Request
 from starlette.concurrency import run_in_threadpool
 
-from newfound.model.beside import write_groups
+from newfound.model.sidecars import write_groups
 from newfound.review.decisions import parse
 from newfound.review.entries import Entry, events
 from newfound.review.explaining import Explanation
@@ -20,8 +20,8 @@ from newfound.serve.access import author_of
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.service import Service, identify
-from newfound.workflows.comparing import DiffRequest, ModelDiff, diff
-from newfound.workflows.grouping import GroupRequest, group
+from newfound.workflows.comparing import ModelDiff, diff
+from newfound.workflows.grouping import group
 
 T = TypeVar("T")
 Change = Callable[[ReviewSession, str], Sequence[Entry]]  # records something in the name of an author
@@ -190,7 +190,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         def run() -> answers.Grouped:
             session = service.session_for(body.model)
-            result = group(GroupRequest(session.view().reviewed, body.levels))
+            result = group(session.view().reviewed, body.levels)
             write_groups(session.folder, result.groups)
             service.refresh(session)
             return answers.Grouped([ShownIntent.of(intent) for intent in result.intents], list(result.levels))
@@ -201,7 +201,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def compare_models() -> ModelDiff:
         """Return what became of the intents in the model of the last job, or since the one that was served before."""
         before, after = service.rounds
-        return await run_in_threadpool(lambda: diff(DiffRequest(before, after, encoder=service.served_model.encoder)))
+        return await run_in_threadpool(lambda: diff(before, after, encoder=service.served_model.encoder))
 
     @app.get("/v1/review/log", tags=["review"])
     async def log(

@@ -206,20 +206,11 @@ class AuditBody(Body):
     model_config = _example(answers=[{"text": "where is my card?", "id": "0c9f1b2a", "belongs": True}])
 
 
-class TimedText(Body):
-    """An utterance of newer logs, and when it was said."""
-
-    text: Text
-    time: Annotated[str | int | float, Field(union_mode="left_to_right")] | None = Field(
-        default=None, description="ISO 8601, or seconds or milliseconds since 1970"
-    )
-
-
 class TrendsBody(Body):
     """Newer logs that those of the model are compared with."""
 
-    logs: Annotated[list[TimedText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
-    model_config = _example(logs=[{"text": "where is my card?", "time": "2024-03-04T10:15:00Z"}])
+    logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    model_config = _example(logs=["where is my card?"])
 
 
 class LabelledText(Body):

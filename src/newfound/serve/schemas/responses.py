@@ -24,7 +24,6 @@ from newfound.serve.schemas.requests import MAX_TEXTS_IN_A_REQUEST
 from newfound.serve.settings import MAX_NAME_LENGTH
 from newfound.workflows.checking import LabelError, NearDuplicate
 from newfound.workflows.exporting import ExportCounts
-from newfound.workflows.trending import EmergingIntent, Shift, WeeklyTrend
 
 MAX_UTTERANCES_IN_A_REQUEST = 500
 MAX_QUEUE_IN_A_REQUEST = 200
@@ -270,19 +269,6 @@ class Log:
     total: int
     entries: list[EntryOut]
     earlier: list[EarlierTraining]
-
-
-class TrendsOut(FromAttributes):
-    """What changed since the model was made."""
-
-    changed: bool
-    utterances: int
-    before: int = Field(description="Utterances of the model's logs")
-    unusual: int = Field(description="Utterances that hardly fit any intent")
-    weeks: int = Field(description="0 if no times are given")
-    shifts: list[Shift] = Field(description="Intents whose share has changed, the largest change first")
-    trends: list[WeeklyTrend] = Field(description="Intents whose share changes within the newer logs")
-    emerging: list[EmergingIntent] = Field(description="Intents that seem to have come up, the largest first")
 
 
 class EstimateOut(FromAttributes):

@@ -1,4 +1,4 @@
-"""A saved model that is only asked for predictions: its graph in the cache answers, and torch is not imported.
+"""Opens a saved model that is only asked for predictions. Its graph in the cache answers, and torch is not imported.
 
 Importing torch and reading the encoder takes most of the time of a short command.
 """
@@ -6,8 +6,9 @@ Importing torch and reading the encoder takes most of the time of a short comman
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,17 +16,39 @@ from newfound.defaults import Precision
 from newfound.encoders.cache import StoredVectors
 from newfound.encoders.onnx.session import GraphKey, GraphSession, StoredGraph, find_graph, hash_of_arrays
 from newfound.encoders.precision import is_available, needs_seven_bits
-from newfound.model.about import WEIGHTS_FILE, inside, read_about, read_calibration, read_intents
-from newfound.model.arrays import Array, Classifier, FittedClassifier, in_batches
-from newfound.model.beside import read_groups, thresholds_by_name
+from newfound.model.about import WEIGHTS_FILE, Description, inside, loading, read_calibration
+from newfound.model.arrays import Array, in_batches
+from newfound.model.classifier import IntentModel
+from newfound.model.head import Head
+from newfound.model.sidecars import read_groups, thresholds_by_name
 from newfound.paths import feature_cache_dir
-from newfound.review.columns import ReviewedColumns
+from newfound.review.head import reviewed_head
 from newfound.review.store import ReviewStore
+from newfound.training.devices import is_surely_cpu, pick_device
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
 
 CLASSIFIER_WEIGHTS = "classifier.weight"
 
 
-def open_stored(folder: Path, precision: Precision) -> FittedClassifier | None:
+def open_predictor(folder: str | Path, encoder: str | Encoder | None, device: str, precision: Precision) -> IntentModel:
+    """Return a model folder with its review decisions applied, which does without torch where that is possible."""
+    with loading(folder):
+        description = Description.read(folder)
+        stored = open_stored(description, precision) if encoder is None and is_surely_cpu(device) else None
+        if stored is not None:
+            return stored
+        from newfound.review.reviewed import load_reviewed
+
+        there = pick_device(device)
+        model = load_reviewed(description, encoder=encoder, device=there, precision=precision).classifier
+    if not model.embedder.tune.layers and model.embedder.network.dense is None:
+        model.stored_vectors = StoredVectors(feature_cache_dir() / model.encoder.vectors_folder())
+    return model
+
+
+def open_stored(folder: str | Path | Description, precision: Precision) -> IntentModel | None:
     """Return a model folder with its review decisions applied; None if torch is needed to open it.
 
     That is so before the model was used for the first time. A folder with any fault is opened by torch as well, which
@@ -36,8 +59,8 @@ def open_stored(folder: Path, precision: Precision) -> FittedClassifier | None:
     """
     if not is_available():
         return None
-    about = read_about(folder)
-    intents = read_intents(folder, about)
+    description = Description.read(folder)
+    folder, about, intents = description.folder, description.about, description.intents
     try:
         described, weights = about["encoder"], _read_weights(folder)
         weight, max_length = weights.pop(CLASSIFIER_WEIGHTS), described["max_length"]
@@ -54,16 +77,13 @@ def open_stored(folder: Path, precision: Precision) -> FittedClassifier | None:
         session = GraphSession(stored.graph, pad_id=stored.pad_id)
         if weight.shape != (len(intents), session.width) or not np.isfinite(weight).all():
             return None
-        classifier = Classifier(weight, intents, read_calibration(folder, about))
+        head = Head.of(weight, intents, read_calibration(folder, about))
         vectors = StoredVectors(feature_cache_dir() / stored.features) if stored.features else None
-        fitted = FittedClassifier(classifier, _encoding(session, stored, max_length), vectors)
+        fitted = IntentModel(head, _encoding(session, stored, max_length), intents, stored_vectors=vectors)
     except Exception:  # of a value, of safetensors, of ONNX Runtime or of the tokenizer; torch's way says what it is
         return None
-    review = ReviewStore(folder).review()
-    columns = ReviewedColumns(classifier, review, fitted.transform, read_groups(folder))
-    predictor = FittedClassifier(columns, fitted.transform)
-    predictor.thresholds = thresholds_by_name(folder, review.ids(intents))
-    return predictor
+    reviewed = reviewed_head(head, ReviewStore(description).review(), fitted.transform, read_groups(folder))
+    return replace(fitted, head=reviewed, thresholds=thresholds_by_name(folder, reviewed.ids))
 
 
 def _read_weights(folder: Path) -> dict[str, Any]:

@@ -25,11 +25,11 @@ Groups = Mapping[str, tuple[str, ...]]  # the names of the groups that the inten
 
 def read_groups(folder: str | Path) -> dict[str, tuple[str, ...]]:
     """Return the groups of a model folder's intents; none if they were never put into groups."""
-    paths = read_beside(Path(folder), GROUPS_FILE).get("paths", {})
+    paths = read_sidecar(Path(folder), GROUPS_FILE).get("paths", {})
     if not isinstance(paths, dict) or not all(isinstance(names, list) for names in paths.values()):
-        raise damaged_beside(Path(folder) / GROUPS_FILE, "its paths")
+        raise damaged_sidecar(Path(folder) / GROUPS_FILE, "its paths")
     if not all(isinstance(name, str) and name for names in paths.values() for name in names):
-        raise damaged_beside(Path(folder) / GROUPS_FILE, "its names")
+        raise damaged_sidecar(Path(folder) / GROUPS_FILE, "its names")
     return {id: tuple(names) for id, names in paths.items()}
 
 
@@ -64,16 +64,16 @@ def load_thresholds(folder: str | Path) -> dict[str, float]:
 
     It is infinite if no probability keeps the promise.
     """
-    content = read_beside(Path(folder), THRESHOLDS_FILE)
+    content = read_sidecar(Path(folder), THRESHOLDS_FILE)
     intents = content.get("intents", {})
     if not isinstance(intents, dict) or not all(_is_threshold(value) for value in intents.values()):
-        raise damaged_beside(Path(folder) / THRESHOLDS_FILE, "its thresholds")
+        raise damaged_sidecar(Path(folder) / THRESHOLDS_FILE, "its thresholds")
     return {id: math.inf if value is None else float(value) for id, value in intents.items()}
 
 
 def promised_precision(folder: str | Path) -> float | None:
     """Return the share of predictions that are to be right above the thresholds; None without thresholds."""
-    precision = read_beside(Path(folder), THRESHOLDS_FILE).get("precision")
+    precision = read_sidecar(Path(folder), THRESHOLDS_FILE).get("precision")
     return precision if isinstance(precision, float) and 0 < precision < 1 else None
 
 
@@ -94,13 +94,13 @@ def save_thresholds(folder: str | Path, precision: float, thresholds: Mapping[st
 
 def load_answers(folder: str | Path) -> Answers:
     """Return the answers of an audit; none without a file."""
-    entries = read_beside(Path(folder), AUDIT_FILE).get("answers", [])
+    entries = read_sidecar(Path(folder), AUDIT_FILE).get("answers", [])
     try:
         answers = {(str(e["text"]), str(e["intent"])): e["belongs"] for e in entries}
     except (TypeError, KeyError):
         answers = {("", ""): None}
     if not all(isinstance(belongs, bool) for belongs in answers.values()):
-        raise damaged_beside(Path(folder) / AUDIT_FILE, "its answers")
+        raise damaged_sidecar(Path(folder) / AUDIT_FILE, "its answers")
     return answers
 
 
@@ -112,16 +112,16 @@ def add_answers(folder: Path, answers: NewAnswers, signature: object) -> None:
         write_atomically(folder / AUDIT_FILE, to_json({"version": 1, "answers": entries}))
 
 
-def read_beside(folder: Path, name: str) -> dict[str, Any]:
+def read_sidecar(folder: Path, name: str) -> dict[str, Any]:
     """Return the content of a file beside the model; empty if there is none."""
     if not (folder / name).exists():
         return {}
     try:
         content = json.loads(inside(folder, name).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise damaged_beside(folder / name, first_line(error)[:120]) from None
+        raise damaged_sidecar(folder / name, first_line(error)[:120]) from None
     if not isinstance(content, dict) or content.get("version") != 1:
-        raise damaged_beside(folder / name, "its version")
+        raise damaged_sidecar(folder / name, "its version")
     return content
 
 
@@ -129,6 +129,6 @@ def _is_threshold(value: Any) -> bool:
     return value is None or (type(value) in (int, float) and 0 <= value <= 1)
 
 
-def damaged_beside(path: Path, what: str) -> ModelError:
+def damaged_sidecar(path: Path, what: str) -> ModelError:
     """The model itself is whole: unlike its own files, this one can be made again."""
     return ModelError(f"{path}: damaged ({what}); remove it, and make it again")
