@@ -71,7 +71,7 @@ def test_a_refit_says_it(check, folder, tiny_encoder, tmp_path, monkeypatch):
 
 
 def test_the_report_says_it(check, folder, tiny_encoder, tmp_path):
-    write_page(load_reviewed(folder, encoder=tiny_encoder).reviewed, tmp_path / "page.html", title="bot")
+    write_page(load_reviewed(folder, encoder=tiny_encoder), tmp_path / "page.html", title="bot")
     page = (tmp_path / "page.html").read_text("utf-8")
     assert says(page[page.index("<h1>") : page.index("Map of the logs")], check)
 
