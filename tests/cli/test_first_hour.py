@@ -109,7 +109,7 @@ def test_wrong_options_of_predict(model, options, message):
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize("out", [(), ("--out", "out.csv"), ("--out", "out/")])
+@pytest.mark.parametrize("out", [(), ("--out", "out.csv")])
 def test_predict_names_its_own_option_for_the_format_of_the_file(model, tmp_path, monkeypatch, out):
     monkeypatch.chdir(tmp_path)
     logs = tmp_path / "logs.data"

@@ -108,7 +108,7 @@ def test_estimates_are_the_same(files, tiny_folder, by_command, tiny_encoder):
     logs, _ = read_corpus(files / "logs.csv", labels="ignored")
     found = newfound.estimate(files / "known.csv", files / "logs.csv", encoder=str(tiny_folder))
     printed = command("estimate", files / "known.csv", files / "logs.csv", "--encoder", tiny_folder).stdout
-    assert f"About {found.n_new} new intents; {found.low} to {found.high} in" in printed
+    assert f"About {found.n_new} new intents" in printed
     assert "--logs-contain" not in printed, "the command it prints runs with the same default"
     body = {
         "known": [{"text": t, "label": y} for t, y in zip(known.texts, known.labels, strict=True)],
@@ -278,7 +278,7 @@ def test_a_start_without_known_intents_is_the_same(files, tmp_path, tiny_folder,
         assert _contents(tmp_path / f"cold-{number}") == expected
     estimated = newfound.estimate(None, files / "logs.csv", encoder=tiny_encoder)
     printed = command("estimate", files / "logs.csv", "--encoder", tiny_folder).stdout
-    assert f"About {estimated.n_new} new intents; {estimated.low} to {estimated.high} in" in printed
+    assert f"About {estimated.n_new} new intents" in printed
     with serving.client_of(by_command, tiny_encoder) as client:
         answer = client.post("/v1/estimate", json={"logs": list(logs.texts)}).json()
         assert answer == {"n_new": estimated.n_new, "low": estimated.low, "high": estimated.high}
@@ -327,6 +327,6 @@ def test_combined_data_and_conflicts_are_the_same(files, tmp_path, tiny_folder, 
         answer = client.post("/v1/estimate", json={**body, "conflicts": "first"}).json()
         assert answer == {"n_new": expected.n_new, "low": expected.low, "high": expected.high}
         printed = command("estimate", tmp_path / "all.csv", "--encoder", tiny_folder, "--conflicts", "first").stdout
-        assert f"About {expected.n_new} new intents; {expected.low} to {expected.high} in" in printed
+        assert f"About {expected.n_new} new intents" in printed
         both = {**body, "logs": ["hello"]}
         assert "a known utterance has no label" in client.post("/v1/estimate", json=both).text

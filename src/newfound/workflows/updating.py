@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from newfound import defaults
-from newfound.algorithms.rounds import carried_ids, compare_rounds
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts
 from newfound.defaults import NoIntent, Precision
@@ -200,6 +199,8 @@ def _method(request: UpdateRequest, runtime: Runtime, corpus: Corpus) -> Consens
 
 def with_ids(model: IntentModel, earlier: ReviewedModel) -> IntentModel:
     """Return the model in which intents that continue earlier ones have their ids, by utterances and not by names."""
+    from newfound.algorithms.rounds import carried_ids, compare_rounds
+
     before = {u.text: u.intent for u in earlier.assigned}
     after = {u.text: u.intent for u in model.utterances}
     sizes = Counter(name for name in (*before.values(), *after.values()) if name is not None)
