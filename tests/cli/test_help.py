@@ -36,7 +36,7 @@ def test_options_of_discover_are_in_panels():
     assert panels[:4] == ["Arguments", "Options", "Reading files", "Fitting"]
 
 
-@pytest.mark.parametrize("group", [(), ("review",), ("data",), ("bench",)])
+@pytest.mark.parametrize("group", [(), ("review",), ("data",)])
 def test_without_a_command_the_help_is_shown(group):
     done = newfound(*group)
     assert done.returncode == 2

@@ -16,6 +16,7 @@ from newfound.encoders.encoder import load_encoder
 from newfound.encoders.languages import language_warning
 from newfound.encoders.tokenizer import prompt_of
 from newfound.errors import EncoderError
+from newfound.review.reviewed import load_reviewed
 
 PROMPT = "help card: "  # words of the tiny encoder's vocabulary
 TEXTS = ["pay my bill", "the meter is high", "water leak"]
@@ -117,7 +118,7 @@ def test_a_model_with_a_prompt_predicts_alike_from_its_folder(prompted_folder, t
     loaded = load(tmp_path / "model")
     assert loaded.encoder.prompt == PROMPT
     np.testing.assert_allclose(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS), atol=1e-5)
-    loaded.model.save(tmp_path / "again", with_encoder=True)
+    load_reviewed(tmp_path / "model").model.save(tmp_path / "again", with_encoder=True)
     assert load(tmp_path / "again").encoder.prompt == PROMPT
 
 

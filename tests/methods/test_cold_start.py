@@ -180,8 +180,8 @@ def test_agreement_is_known_for_rows_that_were_not_clustered(tiny_encoder, theme
     shares = []
     label = Consensus._label
 
-    def noted(self, context, x, aside):
-        labels = label(self, context, x, aside)
+    def noted(self, context, *vectors):
+        labels = label(self, context, *vectors)
         shares.append(labels.agreement[context.unlabelled_rows])
         return labels
 

@@ -16,7 +16,7 @@ from serving import server_of
 
 from newfound.report.page import write_page
 from newfound.review.decisions import Decision
-from newfound.review.reviewed import load
+from newfound.review.reviewed import load_reviewed
 from newfound.review.store import ReviewStore
 from newfound.text import percent
 from waiting import until
@@ -105,7 +105,7 @@ def test_the_report_and_the_page_show_the_same_numbers_and_colours(page, tmp_pat
     assert min(distances) > 50, "no two of twelve colours look alike"
 
     path = tmp_path / "report.html"
-    write_page(load(saved, encoder=tiny_encoder), path, title="report")
+    write_page(load_reviewed(saved, encoder=tiny_encoder), path, title="report")
     report, problems = browser.new_context().new_page(), []
     report.on("pageerror", lambda error: problems.append(str(error)))
     report.goto(Path(path).as_uri())
@@ -170,7 +170,7 @@ def test_counts_agree_wherever_texts_repeat_and_some_have_no_intent(browser, sav
         page.wait_for_selector(f".map-heading:has-text('{n_logs} utterances')")
         assert sum(numbers(entry)[-1] for entry in page.locator(".legend li").all_inner_texts()) == n_logs
         context.close()
-    write_page(load(folder, encoder=tiny_encoder), tmp_path / "report.html", title="report")
+    write_page(load_reviewed(folder, encoder=tiny_encoder), tmp_path / "report.html", title="report")
     report = (tmp_path / "report.html").read_text("utf-8")
     assert f"{n_logs:,} utterances of the logs were read" in report
     assert all(f"{size:,} utterances · certainty" in report for size in sizes.values())
