@@ -321,7 +321,7 @@ def report(
 def export(
     model: ModelArgument,
     to: Annotated[str, typer.Option(help=f"The format: {join_names([*EXPORTS, *MODEL_EXPORTS])}.")],
-    out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets, argilla and onnx.")],
+    out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets and onnx.")],
     language: Annotated[str, typer.Option(help="The utterances' language code.")] = defaults.LANGUAGE,
     only: Annotated[
         str | None, typer.Option(help="new: only intents that were not known before; accepted: only accepted ones.")

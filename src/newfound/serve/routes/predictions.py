@@ -21,7 +21,7 @@ from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.service import Service
 from newfound.workflows.evaluation import EvaluationScores
-from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export, facts_of
+from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export, project_of
 from newfound.workflows.prediction import PredictionLimits
 from newfound.workflows.trending import Trends
 
@@ -103,9 +103,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
             reviewed = service.refresh().reviewed
             paths = reviewed.head.paths
             corpus, counts = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice, paths)
-            facts = facts_of(service.session.folder) if chosen.wants_facts else None
             left_out = 0 if with_guesses else counts.new_intents
-            return chosen.content(corpus, name=name, language=language, facts=facts), left_out
+            return chosen.write(corpus, project_of(service.session.folder, language)), left_out
 
         file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", name) or "intents"
         disposition = f'attachment; filename="{file_name}-{format.value}{chosen.suffix}"'
