@@ -152,7 +152,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         def change(session: ReviewSession, author: str) -> Sequence[Entry]:
             view = session.view()
             decisions = [parse(view.with_texts(entry)) for entry in body.decisions]
-            return session.decide(decisions, author=author, expected_version=body.version)
+            return session.store.decide(decisions, author=author, expected_version=body.version)
 
         return await record(request, body, change)
 
@@ -161,7 +161,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Undo the author's last step, which is all decisions that were recorded together, or one by its number."""
 
         def change(session: ReviewSession, author: str) -> Sequence[Entry]:
-            return session.undo(author=author, id=body.id, step=body.step, expected_version=body.version)
+            return session.store.undo(
+                author=author, only_own=True, id=body.id, step=body.step, expected_version=body.version
+            )
 
         done = await record(request, body, change)
         return answers.Undone(done.version, done.entries[-1], done.entries)
