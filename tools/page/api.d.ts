@@ -217,12 +217,34 @@ declare namespace Api {
   }
 
   interface Grouped {
-    intents: Array<Api.ShownIntent>;
+    intents: Array<Api.Intent>;
     levels: Array<number>;
   }
 
   interface Health {
     status: string;
+  }
+
+  interface Intent {
+    name: string;
+    known: boolean;
+    size: number;
+    exemplars: Array<string>;
+    keywords: Array<string>;
+    border: Array<string>;
+    accepted: boolean;
+    labelled: number;
+    certainty: number | null;
+    overlaps: Array<Api.Overlap>;
+    position: [number, number] | null;
+    min_similarity: number;
+    takes_wordless: boolean;
+    takes_small_talk: boolean;
+    volume: Api.Volume | null;
+    id: string;
+    path: string | null;
+    status: "known" | "accepted" | "new";
+    expected_error: number | null;
   }
 
   interface IntentChange {
@@ -252,21 +274,25 @@ declare namespace Api {
   }
 
   interface IntentPage {
-    id: string;
     name: string;
-    path: string | null;
-    status: "known" | "accepted" | "new";
     known: boolean;
     size: number;
+    exemplars: Array<string>;
+    keywords: Array<string>;
+    border: Array<string>;
+    accepted: boolean;
     labelled: number;
     certainty: number | null;
-    expected_error: number | null;
-    keywords: Array<string>;
-    exemplars: Array<string>;
-    border: Array<string>;
     overlaps: Array<Api.Overlap>;
     position: [number, number] | null;
+    min_similarity: number;
+    takes_wordless: boolean;
+    takes_small_talk: boolean;
     volume: Api.Volume | null;
+    id: string;
+    path: string | null;
+    status: "known" | "accepted" | "new";
+    expected_error: number | null;
     merges: Array<Api.MergeProposal>;
     split: Api.SplitProposal | null;
     total: number;
@@ -287,7 +313,7 @@ declare namespace Api {
   }
 
   interface Intents {
-    intents: Array<Api.ShownIntent>;
+    intents: Array<Api.Intent>;
   }
 
   interface JobState {
@@ -350,21 +376,25 @@ declare namespace Api {
   }
 
   interface ListedIntent {
-    id: string;
     name: string;
-    path: string | null;
-    status: "known" | "accepted" | "new";
     known: boolean;
     size: number;
+    exemplars: Array<string>;
+    keywords: Array<string>;
+    border: Array<string>;
+    accepted: boolean;
     labelled: number;
     certainty: number | null;
-    expected_error: number | null;
-    keywords: Array<string>;
-    exemplars: Array<string>;
-    border: Array<string>;
     overlaps: Array<Api.Overlap>;
     position: [number, number] | null;
+    min_similarity: number;
+    takes_wordless: boolean;
+    takes_small_talk: boolean;
     volume: Api.Volume | null;
+    id: string;
+    path: string | null;
+    status: "known" | "accepted" | "new";
+    expected_error: number | null;
     number: number;
     comments: number;
     share: number;
@@ -623,24 +653,6 @@ declare namespace Api {
     before: number;
     after: number;
     ratio: number;
-  }
-
-  interface ShownIntent {
-    id: string;
-    name: string;
-    path: string | null;
-    status: "known" | "accepted" | "new";
-    known: boolean;
-    size: number;
-    labelled: number;
-    certainty: number | null;
-    expected_error: number | null;
-    keywords: Array<string>;
-    exemplars: Array<string>;
-    border: Array<string>;
-    overlaps: Array<Api.Overlap>;
-    position: [number, number] | null;
-    volume: Api.Volume | null;
   }
 
   interface SplitProposal {

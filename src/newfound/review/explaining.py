@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -15,7 +15,7 @@ from newfound.errors import ModelError
 from newfound.model.arrays import best_of, round_probability
 from newfound.model.types import Prediction, RankedIntent
 from newfound.review.reviewed import ReviewedModel
-from newfound.review.views import NearUtterance
+from newfound.review.views import NearUtterance, extend
 
 NEAREST = 5  # utterances, and intents
 MAX_WORDS_LEFT_OUT = 64
@@ -78,9 +78,10 @@ class Explainer:
         vector = F.normalize(torch.from_numpy(self.model.transform([p.text])), dim=-1)[0]
         similarity = self._vectors @ vector
         nearest = [self._near(i, float(similarity[i])) for i in rank_descending(similarity)[:NEAREST].tolist()]
-        shown = replace(p, top=p.top[:top])
-        return Explanation(
-            **{f.name: getattr(shown, f.name) for f in fields(shown)},
+        return extend(
+            Explanation,
+            p,
+            top=p.top[:top],
             intents=tuple((one.intent, round(one.probability, 4)) for one in p.top[:NEAREST]),
             runner_up=next((one for one in p.top if one.intent != p.intent), None),
             utterances=tuple(nearest),

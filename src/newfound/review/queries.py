@@ -93,7 +93,8 @@ class ReviewView:
             known_check=KnownCheck.of(self.reviewed.model.provenance),
         )
         listed = (
-            views.ListedIntent.of(
+            views.extend(
+                views.ListedIntent,
                 i,
                 number=review.numbers[i.name],
                 comments=len(review.comments.get(i.name, ())),
@@ -125,7 +126,8 @@ class ReviewView:
         number = self.number(name)
         rows = self.describer.rows(number)
         page = self._page(sorted(rows, key=lambda i: self.describer.utterances[i].probability), start, logs_only, count)
-        return views.IntentPage.of(
+        return views.extend(
+            views.IntentPage,
             self.reviewed.identified(self.describer.describe(number)),
             merges=merge_proposals(self.describer, self.session.vectors, number) if start == 0 else (),
             split=self._split(rows) if start == 0 else None,

@@ -13,7 +13,6 @@ from starlette.concurrency import run_in_threadpool
 from newfound import defaults
 from newfound.errors import NothingToExport
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
-from newfound.review.views import ShownIntent
 from newfound.serve.background.queue import TOO_MANY_RESPONSE
 from newfound.serve.background.work import run_evaluation, run_trends
 from newfound.serve.batching import QueueFull
@@ -55,7 +54,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def intents() -> answers.Intents:
         """Return the intents after the review so far."""
         current = await run_in_threadpool(lambda: service.refresh().reviewed.classifier.intents)
-        return answers.Intents([ShownIntent.of(intent) for intent in current])
+        return answers.Intents(list(current))
 
     @app.get("/v1/export", tags=["export"])
     async def exports() -> answers.Exports:

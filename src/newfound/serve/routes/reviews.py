@@ -15,7 +15,7 @@ from newfound.review.explaining import Explanation
 from newfound.review.history import read_history
 from newfound.review.queries import ReviewView
 from newfound.review.session import ReviewSession
-from newfound.review.views import IntentPage, LogMap, Page, PairPage, Resizing, Selection, ShownIntent
+from newfound.review.views import IntentPage, LogMap, Page, PairPage, Resizing, Selection
 from newfound.serve.access import author_of
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
@@ -195,7 +195,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             result = group(session.view().reviewed, body.levels)
             write_groups(session.folder, result.groups)
             service.refresh(session)
-            return answers.Grouped([ShownIntent.of(intent) for intent in result.intents], list(result.levels))
+            return answers.Grouped(list(result.intents), list(result.levels))
 
         return await run_in_threadpool(run)
 

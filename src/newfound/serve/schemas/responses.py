@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from newfound.exports.registry import LANGUAGE_CODE
-from newfound.model.types import Prediction
+from newfound.model.types import Intent, Prediction
 from newfound.review.decisions import MAX_COMMENT_LENGTH
 from newfound.review.proposals import MIN_SEPARATION_TO_SUGGEST
 from newfound.review.views import (
@@ -18,7 +18,6 @@ from newfound.review.views import (
     IntentDetails,
     QueueItem,
     ReviewState,
-    ShownIntent,
 )
 from newfound.serve.schemas.requests import MAX_TEXTS_IN_A_REQUEST
 from newfound.serve.settings import MAX_NAME_LENGTH
@@ -40,7 +39,7 @@ class Predictions:
 class Intents:
     """All intents."""
 
-    intents: list[ShownIntent]
+    intents: list[Intent]
 
 
 @dataclass(frozen=True, slots=True)
