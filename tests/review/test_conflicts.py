@@ -34,7 +34,7 @@ ELSEWHERE = Decision("rename", {"intent": "q", "to": "r"})
 def contradicts(first, second):
     """Whether a decision is refused if its author has not seen the first one."""
     try:
-        check_conflicts([Entry(1, "2026-01-01T00:00:00+00:00", "ana", first, None, None)], 0, [second])
+        check_conflicts([Entry(1, "2026-01-01T00:00:00+00:00", "ana", first.kind, first.arguments)], 0, [second])
     except ConflictError:
         return True
     return False
@@ -143,7 +143,7 @@ def test_undo_takes_back_ones_own_last_decision(folder, tiny_encoder):
     first, second = session.store.names[-2:]
     session.store.decide([Decision("accept", {"intent": first})], author="ana")
     session.store.decide([Decision("accept", {"intent": second})], author="bo")
-    assert [entry.decision.arguments["intent"] for entry in session.store.undo(author="ana", only_own=True)] == [first]
+    assert [entry.arguments["intent"] for entry in session.store.undo(author="ana", only_own=True)] == [first]
     assert session.store.review().accepted == {second}
     with pytest.raises(DecisionError, match="no decision of ana to undo"):
         session.store.undo(author="ana", only_own=True)
@@ -200,7 +200,9 @@ def test_decisions_in_words():
         "rename": Decision("rename", {"intent": 1}),
     }
     assert {decision.words for decision in said.values()} == set(said)
-    entry = Entry(1, "2026-01-01T00:00:00+00:00", "ana", ACCEPT, "2026-01-01T00:00:01+00:00", "bo")
+    entry = Entry(
+        1, "2026-01-01T00:00:00+00:00", "ana", ACCEPT.kind, ACCEPT.arguments, "2026-01-01T00:00:01+00:00", "bo"
+    )
     assert [event.words for event in events([entry])] == ["ana accepted a", "bo took back that ana accepted a"]
 
 

@@ -129,7 +129,7 @@ def test_a_review_changes_predictions_intents_and_exports_at_once(client, themed
     body = {"author": "bo", "version": answer.json()["version"]}
     assert client.post("/v1/review/undo", json=body).status_code == 422, "it is not bo's own"
     undone = client.post("/v1/review/undo", json={**body, "id": answer.json()["entries"][-1]["id"]})
-    assert undone.json()["undone"]["kind"] == "accept"
+    assert undone.json()["entries"][0]["kind"] == "accept"
     log = client.get("/v1/review/log").json()["entries"]
     assert [(e["author"], e["undone_by"]) for e in log] == [("ana", None), ("ana", "bo")]
 

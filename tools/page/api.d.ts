@@ -37,14 +37,15 @@ declare namespace Api {
     after: Array<Api.Part>;
   }
 
-  interface CheckOut {
+  interface CheckResult {
     utterances: number;
     intents: number;
     label_errors: Array<Api.LabelError>;
     near_duplicates: Array<Api.NearDuplicate>;
-    conflicts: Array<Api.LabelConflict>;
-    few_examples: Record<string, number>;
-    misspelt: Record<string, string>;
+    conflicts: Array<Api.Conflict>;
+    few_examples: Array<[string, number]>;
+    misspelt: Array<[string, string]>;
+    path: string | null;
   }
 
   interface Comment {
@@ -52,6 +53,11 @@ declare namespace Api {
     at: string;
     author: string;
     text: string;
+  }
+
+  interface Conflict {
+    text: string;
+    uses: Array<[number, string]>;
   }
 
   interface ConfusedPair {
@@ -69,7 +75,7 @@ declare namespace Api {
 
   interface Decided {
     version: number;
-    entries: Array<Api.EntryOut>;
+    entries: Array<Api.Entry>;
   }
 
   interface Decision {
@@ -99,8 +105,8 @@ declare namespace Api {
     model: string;
     at: string;
     author: string | null;
+    entries: Array<Api.Entry>;
     total: number;
-    entries: Array<Api.EntryOut>;
   }
 
   interface EmergingIntent {
@@ -109,15 +115,15 @@ declare namespace Api {
     exemplars: Array<string>;
   }
 
-  interface EntryOut {
+  interface Entry {
     id: number;
     at: string;
     author: string;
     kind: string;
-    words: string;
     arguments: Record<string, unknown>;
     undone_at: string | null;
     undone_by: string | null;
+    words: string;
   }
 
   interface Estimate {
@@ -219,10 +225,6 @@ declare namespace Api {
   interface Grouped {
     intents: Array<Api.Intent>;
     levels: Array<number>;
-  }
-
-  interface Health {
-    status: string;
   }
 
   interface Intent {
@@ -344,22 +346,12 @@ declare namespace Api {
     falls: boolean;
   }
 
-  interface LabelConflict {
-    text: string;
-    uses: Array<Api.LabelUse>;
-  }
-
   interface LabelError {
     line: number;
     text: string;
     label: string;
     likely: string;
     margin: number;
-  }
-
-  interface LabelUse {
-    line: number;
-    label: string;
   }
 
   interface Limits {
@@ -414,7 +406,7 @@ declare namespace Api {
 
   interface Log {
     total: number;
-    entries: Array<Api.EntryOut>;
+    entries: Array<Api.Entry>;
     earlier: Array<Api.EarlierTraining>;
   }
 
@@ -522,10 +514,6 @@ declare namespace Api {
     id: number;
     checked: boolean;
     other: number;
-  }
-
-  interface Pairs {
-    pairs: Array<Api.ConfusedPair>;
   }
 
   interface Part {
@@ -689,12 +677,6 @@ declare namespace Api {
     emerging: Array<Api.EmergingIntent>;
   }
 
-  interface Undone {
-    version: number;
-    undone: Api.EntryOut;
-    entries: Array<Api.EntryOut>;
-  }
-
   interface UpdateChanges {
     new: Array<string>;
     found_again: Array<string>;
@@ -720,8 +702,8 @@ declare namespace Api {
 }
 
 interface Gets {
-  "/healthz": { query: {}; answer: Api.Health };
-  "/readyz": { query: {}; answer: Api.Health };
+  "/healthz": { query: {}; answer: Record<string, string> };
+  "/readyz": { query: {}; answer: Record<string, string> };
   "/v1/audit": { query: { questions?: number }; answer: Api.AuditResult };
   "/v1/export": { query: {}; answer: Api.Exports };
   "/v1/intents": { query: {}; answer: Api.Intents };
@@ -733,7 +715,7 @@ interface Gets {
   "/v1/review/map": { query: {}; answer: Api.LogMap };
   "/v1/review/news": { query: { since?: number }; answer: Api.News };
   "/v1/review/pair": { query: { first: string; second: string }; answer: Api.PairPage };
-  "/v1/review/pairs": { query: {}; answer: Api.Pairs };
+  "/v1/review/pairs": { query: {}; answer: Array<Api.ConfusedPair> };
   "/v1/review/queue": { query: { most?: number; shown?: number | null }; answer: Api.Queue };
   "/v1/review/resize": { query: { to?: number | null }; answer: Api.Resizing };
   "/v1/review/search": { query: { q: string; start?: number; logs_only?: boolean }; answer: Api.Page };
@@ -745,7 +727,7 @@ interface Gets {
 
 interface Posts {
   "/v1/audit": { query: {}; answer: Api.AuditResult };
-  "/v1/check": { query: {}; answer: Api.CheckOut };
+  "/v1/check": { query: {}; answer: Api.CheckResult };
   "/v1/discover": { query: {}; answer: Api.JobState };
   "/v1/estimate": { query: {}; answer: Api.EstimateOut };
   "/v1/evaluate": { query: {}; answer: Api.EvaluationScores };
@@ -759,7 +741,7 @@ interface Posts {
   "/v1/review/resize": { query: {}; answer: Api.Decided };
   "/v1/review/selection": { query: {}; answer: Api.Selection };
   "/v1/review/serve": { query: {}; answer: Api.Served };
-  "/v1/review/undo": { query: {}; answer: Api.Undone };
+  "/v1/review/undo": { query: {}; answer: Api.Decided };
   "/v1/thresholds": { query: {}; answer: Api.ThresholdsResult };
   "/v1/trends": { query: {}; answer: Api.Trends };
   "/v1/update": { query: {}; answer: Api.JobState };

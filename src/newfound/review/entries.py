@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from newfound.errors import ConflictError, DecisionError
@@ -19,29 +19,29 @@ Thing = tuple[str, str]  # what of an intent or an utterance, and which
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A recorded decision; it is in effect if it was not undone. Times are UTC, ISO 8601."""
+    """A recorded decision; it is in effect if it was not undone. Times are UTC, ISO 8601.
 
-    id: int  # its number in the log, from 1
+    Attributes:
+        id: Its number in the log, from 1.
+        words: What was decided, as the rest of a sentence that begins with the author's name.
+    """
+
+    id: int
     at: str
     author: str
-    decision: Decision
-    undone_at: str | None
-    undone_by: str | None
+    kind: str
+    arguments: Mapping[str, Any]
+    undone_at: str | None = None
+    undone_by: str | None = None
+    words: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", self.decision.words)
 
     @property
-    def kind(self) -> str:
-        """The kind of the decision."""
-        return self.decision.kind
-
-    @property
-    def arguments(self) -> Mapping[str, Any]:
-        """The arguments of the decision."""
-        return self.decision.arguments
-
-    @property
-    def words(self) -> str:
-        """What was decided, as the rest of a sentence that begins with the author's name."""
-        return self.decision.words
+    def decision(self) -> Decision:
+        """The decision itself."""
+        return Decision(self.kind, self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,8 @@ def _touched_things(decision: Decision, what: str) -> Iterator[tuple[Thing, obje
         checked_decision: Kind = decision.read()
     except DecisionError:  # refused elsewhere
         return
-    for field, aspects in getattr(checked_decision, what).items():
-        value = getattr(checked_decision, field)
+    for argument, aspects in getattr(checked_decision, what).items():
+        value = getattr(checked_decision, argument)
         for name in [value] if isinstance(value, str) else value or ():
             for aspect in aspects:
                 yield (aspect, name), getattr(checked_decision, "to", None) if aspect == UTTERANCE else what

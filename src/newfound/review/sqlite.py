@@ -80,7 +80,10 @@ def read_entries(connection: sqlite3.Connection, path: Path) -> list[Entry]:
     rows = connection.execute(
         "SELECT id, at, author, kind, arguments, undone_at, undone_by FROM decisions ORDER BY id"
     ).fetchall()
-    return [Entry(row[0], row[1], row[2], Decision(row[3], _arguments(row[4], path)), row[5], row[6]) for row in rows]
+    return [
+        Entry(id, at, author, kind, _arguments(arguments, path), undone_at, undone_by)
+        for id, at, author, kind, arguments, undone_at, undone_by in rows
+    ]
 
 
 def content_in_brief(connection: sqlite3.Connection) -> object:
@@ -101,7 +104,7 @@ def add_entries(connection: sqlite3.Connection, decisions: Sequence[Decision], a
             "INSERT INTO decisions (at, author, kind, arguments) VALUES (?, ?, ?, ?) RETURNING id",
             (at, author, decision.kind, arguments),
         ).fetchone()
-        added.append(Entry(id, at, author, Decision(decision.kind, json.loads(arguments)), None, None))
+        added.append(Entry(id, at, author, decision.kind, json.loads(arguments)))
     return added
 
 

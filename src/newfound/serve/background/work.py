@@ -17,7 +17,7 @@ from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.schemas.training import Discovered
 from newfound.training.progress import Reporter
-from newfound.workflows.checking import CheckRequest, check
+from newfound.workflows.checking import CheckRequest, CheckResult, check
 from newfound.workflows.discovery import DiscoverRequest, DiscoverResult, discover
 from newfound.workflows.estimation import EstimateRequest, estimate
 from newfound.workflows.evaluation import EvaluateRequest, EvaluationScores, evaluate
@@ -69,17 +69,18 @@ def run_trends(model: ServedModel, body: bodies.TrendsBody, *, reporter: Reporte
     return trends(model.folder, body.logs, **settings, reporter=reporter)
 
 
-def run_check(model: ServedModel, body: bodies.CheckBody, *, reporter: Reporter) -> answers.CheckOut:
+def run_check(model: ServedModel, body: bodies.CheckBody, *, reporter: Reporter) -> CheckResult:
     """Look for likely label errors and nearly equal intents."""
     request = CheckRequest(_pairs(body.known), encoder=model.load_encoder(), **_options(body))
-    return answers.CheckOut.model_validate(check(request, reporter=reporter))
+    return check(request, reporter=reporter)
 
 
 def run_estimate(model: ServedModel, body: bodies.EstimateBody, *, reporter: Reporter) -> answers.EstimateOut:
     """Estimate the number of new intents."""
     known = _pairs(body.known) if body.known else None
     request = EstimateRequest(known, body.logs, encoder=model.load_encoder(), **_options(body))
-    return answers.EstimateOut.model_validate(estimate(request, reporter=reporter))
+    estimated = estimate(request, reporter=reporter)
+    return answers.EstimateOut(estimated.n_new, estimated.low, estimated.high)
 
 
 def run_discovery(

@@ -112,17 +112,17 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return Response(written, media_type="application/octet-stream", headers=headers)
 
     @app.get("/healthz", tags=["operation"])
-    async def health() -> answers.Health:
+    async def health() -> dict[str, str]:
         """Return whether the process answers."""
-        return answers.Health(status="ok")
+        return {"status": "ok"}
 
     @app.get("/readyz", tags=["operation"], responses={503: {"description": "Stopping"}})
-    async def ready(response: Response) -> answers.Health:
+    async def ready(response: Response) -> dict[str, str]:
         """Return whether the server accepts texts."""
         if service.batcher is None or service.stopping:
             response.status_code = 503
-            return answers.Health(status="not ready")
-        return answers.Health(status="ready")
+            return {"status": "not ready"}
+        return {"status": "ready"}
 
     @app.get("/metrics", tags=["operation"], response_class=Response)
     async def metrics() -> Response:

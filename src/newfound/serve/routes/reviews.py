@@ -15,7 +15,7 @@ from newfound.review.explaining import Explanation
 from newfound.review.history import read_history
 from newfound.review.queries import ReviewView
 from newfound.review.session import ReviewSession
-from newfound.review.views import IntentPage, LogMap, Page, PairPage, Resizing, Selection
+from newfound.review.views import ConfusedPair, IntentPage, LogMap, Page, PairPage, Resizing, Selection, extend
 from newfound.serve.access import author_of
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
@@ -60,7 +60,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             model=served.model,
             name=served.name,
             version=view.version,
-            events=[answers.EventOut.model_validate(event) for event in events(view.entries)[since:][-MAX_EVENTS:]],
+            events=[answers.EventOut(e.at, e.author, e.words) for e in events(view.entries)[since:][-MAX_EVENTS:]],
             job=service.jobs.state().status,
         )
 
@@ -75,9 +75,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await read(lambda view: view.without_intent(start=start, logs_only=logs_only))
 
     @app.get("/v1/review/pairs", tags=["review"])
-    async def pairs() -> answers.Pairs:
+    async def pairs() -> list[ConfusedPair]:
         """Return the pairs of intents that are most often mixed up."""
-        return await read(lambda view: answers.Pairs(view.pairs()))
+        return await read(ReviewView.pairs)
 
     @app.get("/v1/review/pair", tags=["review"])
     async def pair(first: IntentName, second: IntentName) -> PairPage:
@@ -136,8 +136,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         def run() -> answers.Decided:
             session = service.session_for(body.model)
-            entries = [answers.EntryOut.model_validate(entry) for entry in change(session, author)]
-            return answers.Decided(service.refresh(session).version, entries)
+            entries = change(session, author)
+            return answers.Decided(service.refresh(session).version, list(entries))
 
         return await run_in_threadpool(run)
 
@@ -157,7 +157,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await record(request, body, change)
 
     @app.post("/v1/review/undo", tags=["review"], responses=CONFLICT_RESPONSE)
-    async def undo(request: Request, body: bodies.UndoBody) -> answers.Undone:
+    async def undo(request: Request, body: bodies.UndoBody) -> answers.Decided:
         """Undo the author's last step, which is all decisions that were recorded together, or one by its number."""
 
         def change(session: ReviewSession, author: str) -> Sequence[Entry]:
@@ -165,8 +165,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
                 author=author, only_own=True, id=body.id, step=body.step, expected_version=body.version
             )
 
-        done = await record(request, body, change)
-        return answers.Undone(done.version, done.entries[-1], done.entries)
+        return await record(request, body, change)
 
     @app.get("/v1/review/resize", tags=["review"])
     async def preview_resizing(to: Annotated[int | None, Query(ge=1, le=bodies.MAX_NEW_INTENTS)] = None) -> Resizing:
@@ -213,20 +212,17 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Return who decided what, and when: the latest decisions, in their order."""
 
         def of_kind(entries: Sequence[Entry]) -> list[Entry]:
-            return [entry for entry in entries if kind is None or entry.decision.kind == kind.value]
-
-        def latest(entries: Sequence[Entry], most: int) -> list[answers.EntryOut]:
-            return [answers.EntryOut.model_validate(entry) for entry in entries[max(0, len(entries) - most) :]]
+            return [entry for entry in entries if kind is None or entry.kind == kind.value]
 
         def run() -> answers.Log:
             session = service.session
             chosen = of_kind(session.store.entries())
             room, earlier = most - len(chosen), []
-            for one in reversed(read_history(session.folder).trainings):
-                own = of_kind(one.entries)
-                facts = one.kind, one.model, one.at, one.author, len(own)
-                earlier.append(answers.EarlierTraining(*facts, latest(own, max(0, room))))
-                room -= len(own)
-            return answers.Log(len(chosen), latest(chosen, most), earlier[::-1])
+            for training in reversed(read_history(session.folder).trainings):
+                entries = of_kind(training.entries)
+                shown = tuple(entries[max(0, len(entries) - max(0, room)) :])
+                earlier.append(extend(answers.EarlierTraining, training, entries=shown, total=len(entries)))
+                room -= len(entries)
+            return answers.Log(len(chosen), chosen[-most:], earlier[::-1])
 
         return await run_in_threadpool(run)

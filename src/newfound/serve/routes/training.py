@@ -23,6 +23,7 @@ from newfound.serve.schemas import training as jobs
 from newfound.serve.service import Service, identify
 from newfound.serve.settings import MAX_BYTES
 from newfound.serve.uploads import ENDINGS
+from newfound.workflows.checking import CheckResult
 
 logger = logging.getLogger("newfound.serve")
 FILE_BODY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
@@ -38,7 +39,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await service.run(request, run_estimate, body)
 
     @app.post("/v1/check", tags=["train"], responses=TOO_MANY_RESPONSE)
-    async def check_known(request: Request, body: bodies.CheckBody) -> answers.CheckOut:
+    async def check_known(request: Request, body: bodies.CheckBody) -> CheckResult:
         """Look for likely label errors and nearly equal intents in known data; `line` is the position, from 1."""
         return await service.run(request, run_check, body)
 

@@ -208,8 +208,8 @@ export async function undo(id = null, step = false, onUndone = () => {}) {
     await refresh();
     onUndone(answer.entries);
     await show();
-    const { undone, entries } = answer;
-    if (entries.length > 1) say(t("said.undoneSeveral", { n: entries.length }));
+    const [undone, ...others] = answer.entries;
+    if (others.length > 0) say(t("said.undoneSeveral", { n: answer.entries.length }));
     else say(t("said.undone", { who: undone.author, what: undone.words }));
   });
 }
