@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 import time
 
 import pytest
@@ -18,11 +17,6 @@ TOKEN = "a-secret-of-24-characters"
 SHARED = dataclasses.replace(QUIET, host="0.0.0.0", token=TOKEN)
 ANA, BO = "the-secret-of-ana-1234", "the-secret-of-bo-12345"
 PERSONAL = dataclasses.replace(SHARED, token={"Ana": ANA, "Bo": BO})
-
-
-@pytest.fixture
-def folder(saved, tmp_path):
-    return shutil.copytree(saved, tmp_path / "model")
 
 
 @pytest.fixture
