@@ -127,7 +127,7 @@ def test_the_order_of_decisions_and_undos_does_not_depend_on_the_clock(folder, m
     store.undo(author="bo", id=1)
     store.decide([Decision("accept", {"intent": "two"})], author="bo")
     happened = events(store.entries())
-    assert [(e.author, e.is_undo, e.entry.id) for e in happened] == [
+    assert [(e.author, e.is_undo, e.id) for e in happened] == [
         ("ana", False, 1),
         ("bo", False, 2),
         ("bo", True, 1),
@@ -157,12 +157,12 @@ def test_comments_follow_their_intent(folder, tiny_encoder):
     session.store.decide([Decision("comment", {"intent": second, "text": "keep"})], author="bo")
     session.store.decide([Decision("rename", {"intent": first, "to": "house"})], author="bo")
     (comment,) = session.view().intent("house").comments
-    assert (comment.author, comment.text) == ("ana", "same as the\nother one?")
+    assert (comment.author, comment.arguments["text"]) == ("ana", "same as the\nother one?")
     session.store.decide([Decision("merge", {"intents": ["house"], "into": second})], author="bo")
     assert [c.author for c in session.view().intent(second).comments] == ["ana", "bo"]
     assert {i.name: i.comments for i in session.view().state().intents if i.comments} == {second: 2}
     session.store.undo(author="ana", only_own=True)
-    assert [c.text for c in session.view().intent(second).comments] == ["keep"]
+    assert [c.arguments["text"] for c in session.view().intent(second).comments] == ["keep"]
     with pytest.raises(DecisionError, match="invisible character U\\+202E"):
         session.store.decide([Decision("comment", {"intent": second, "text": "a\u202eb"})], author="ana")
     with pytest.raises(DecisionError, match="1 to 2000 characters"):
@@ -251,6 +251,6 @@ def test_comments_on_an_intent_are_bounded_and_a_page_shows_the_latest(saved, tm
     session.store.decide([Decision("comment", {"intent": second, "text": "of another"})], author="ana")
     page = session.view().intent(first)
     assert page.n_comments == 200
-    assert [comment.text for comment in page.comments] == [f"comment {i}" for i in range(150, 200)]
+    assert [comment.arguments["text"] for comment in page.comments] == [f"comment {i}" for i in range(150, 200)]
     session.store.decide([Decision("merge", {"intents": [second], "into": first})], author="ana")
     assert session.view().intent(first).n_comments == 201, "what is recorded already stays"

@@ -48,13 +48,6 @@ declare namespace Api {
     path: string | null;
   }
 
-  interface Comment {
-    id: number;
-    at: string;
-    author: string;
-    text: string;
-  }
-
   interface Conflict {
     text: string;
     uses: Array<[number, string]>;
@@ -161,10 +154,12 @@ declare namespace Api {
     no_intent: Api.NoIntentScores | null;
   }
 
-  interface EventOut {
+  interface Event {
     at: string;
     author: string;
     words: string;
+    id: number;
+    is_undo: boolean;
   }
 
   interface Explanation {
@@ -301,7 +296,7 @@ declare namespace Api {
     occurrences: number;
     utterances: Array<Api.ListedUtterance>;
     ids: Array<number>;
-    comments: Array<Api.Comment>;
+    comments: Array<Api.Entry>;
     n_comments: number;
   }
 
@@ -474,7 +469,7 @@ declare namespace Api {
     model: string;
     name: string;
     version: number;
-    events: Array<Api.EventOut>;
+    events: Array<Api.Event>;
     job: string;
   }
 

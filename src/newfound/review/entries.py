@@ -46,26 +46,29 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that was recorded: a decision, or the undo of one."""
+    """Something that was recorded: a decision, or the undo of one.
+
+    Attributes:
+        words: What happened, as a sentence without its full stop.
+        id: The number of the decision.
+    """
 
     at: str
     author: str
-    entry: Entry
+    words: str
+    id: int
     is_undo: bool
-
-    @property
-    def words(self) -> str:
-        """What happened, as a sentence without its full stop."""
-        if not self.is_undo:
-            return f"{self.author} {self.entry.words}"
-        return f"{self.author} took back that {self.entry.author} {self.entry.words}"
 
 
 def events(entries: Sequence[Entry]) -> list[Event]:
     """Return all that was recorded, in its order. The number of events is the version of the review."""
-    recorded = [Event(entry.at, entry.author, entry, False) for entry in entries]
-    recorded += [Event(e.undone_at, str(e.undone_by), e, True) for e in entries if e.undone_at is not None]
-    return sorted(recorded, key=lambda event: (event.at, event.is_undo, event.entry.id))
+    recorded = []
+    for e in entries:
+        words = f"{e.author} {e.words}"
+        recorded.append(Event(e.at, e.author, words, e.id, False))
+        if e.undone_at is not None:
+            recorded.append(Event(e.undone_at, str(e.undone_by), f"{e.undone_by} took back that {words}", e.id, True))
+    return sorted(recorded, key=lambda event: (event.at, event.is_undo, event.id))
 
 
 def version_of(entries: Sequence[Entry]) -> int:
@@ -79,14 +82,15 @@ def check_conflicts(entries: Sequence[Entry], seen: int | None, decisions: Seque
     Without `seen` nothing is checked. The new decisions need not be valid.
     """
     unseen = _since(entries, seen)
-    times = Counter(event.entry.id for event in unseen)
+    decision_of = {entry.id: entry.decision for entry in entries}
+    times = Counter(event.id for event in unseen)
     relied: dict[Thing, set[object]] = {}
     for decision in decisions:
         for thing, becomes in _touched_things(decision, "relies_on"):
             relied.setdefault(thing, set()).add(becomes)
     for event in unseen:
-        is_taken_back = times[event.entry.id] > 1  # decided and undone: the state is what the author saw
-        changed = () if is_taken_back else _touched_things(event.entry.decision, "changes")
+        is_taken_back = times[event.id] > 1  # decided and undone: the state is what the author saw
+        changed = () if is_taken_back else _touched_things(decision_of[event.id], "changes")
         if any(relied.get(thing, set()) - {becomes} for thing, becomes in changed):
             raise _conflict(event, "look at it, then decide again")
 
@@ -96,14 +100,15 @@ def check_nothing_decided(entries: Sequence[Entry], seen: int | None) -> None:
 
     This is for what follows from all intents together.
     """
+    decision_of = {entry.id: entry.decision for entry in entries}
     for event in _since(entries, seen):
-        if any(_touched_things(event.entry.decision, "changes")):
+        if any(_touched_things(decision_of[event.id], "changes")):
             raise _conflict(event, "look at the preview again")
 
 
 def _conflict(event: Event, advice: str) -> ConflictError:
     message = f"{event.words} in the meantime; {advice}"
-    return ConflictError(message, entry=None if event.is_undo else event.entry.id)
+    return ConflictError(message, entry=None if event.is_undo else event.id)
 
 
 def _since(entries: Sequence[Entry], seen: int | None) -> list[Event]:

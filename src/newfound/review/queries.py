@@ -139,11 +139,10 @@ class ReviewView:
             n_comments=len(self.reviewed.review.comments.get(name, ())),
         )
 
-    def _comments(self, name: str) -> tuple[views.Comment, ...]:
+    def _comments(self, name: str) -> tuple[Entry, ...]:
         recorded = [e for e in self.entries if e.undone_at is None and e.kind == "comment"]
         latest = self.reviewed.review.comments.get(name, ())[-MAX_COMMENTS_ON_A_PAGE:]
-        entries = [recorded[i] for i in latest if i < len(recorded)]
-        return tuple(views.Comment(e.id, e.at, e.author, e.arguments["text"]) for e in entries)
+        return tuple(recorded[i] for i in latest if i < len(recorded))
 
     def without_intent(self, *, start: int = 0, logs_only: bool = False, count: int = 50) -> views.Page:
         """Return utterances that belong to no intent, those that a person put there first."""

@@ -16,6 +16,7 @@ from newfound.model.types import (
     Utterance,
 )
 from newfound.review.decisions import Decision
+from newfound.review.entries import Entry
 from newfound.review.state import Review
 
 MAX_UTTERANCES_TO_MOVE = 10_000  # by their numbers, with one decision
@@ -175,16 +176,6 @@ class ListedIntent(Intent):
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
-    """What somebody said about an intent, with the number of the decision."""
-
-    id: int
-    at: str
-    author: str
-    text: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntentPage(Intent):
     """One intent with some of its utterances, the least certain first (see `Page`), and the latest comments on it."""
@@ -195,7 +186,7 @@ class IntentPage(Intent):
     occurrences: int
     utterances: tuple[ListedUtterance, ...]
     ids: tuple[int, ...]
-    comments: tuple[Comment, ...]
+    comments: tuple[Entry, ...]
     n_comments: int
 
 

@@ -60,7 +60,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             model=served.model,
             name=served.name,
             version=view.version,
-            events=[answers.EventOut(e.at, e.author, e.words) for e in events(view.entries)[since:][-MAX_EVENTS:]],
+            events=events(view.entries)[since:][-MAX_EVENTS:],
             job=service.jobs.state().status,
         )
 

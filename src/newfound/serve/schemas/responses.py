@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from newfound.exports.registry import LANGUAGE_CODE
 from newfound.model.types import Intent, Prediction
 from newfound.review.decisions import MAX_COMMENT_LENGTH
-from newfound.review.entries import Entry
+from newfound.review.entries import Entry, Event
 from newfound.review.history import Training
 from newfound.review.proposals import MIN_SEPARATION_TO_SUGGEST
 from newfound.review.views import (
@@ -140,19 +140,6 @@ class ServedState(ReviewState):
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True)
-class EventOut:
-    """Something that somebody decided or undid.
-
-    Attributes:
-        words: What happened, as a sentence without its full stop.
-    """
-
-    at: str
-    author: str
-    words: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News(Served):
     """What happened since a version of the review.
@@ -163,7 +150,7 @@ class News(Served):
     """
 
     version: int
-    events: list[EventOut]
+    events: list[Event]
     job: str
 
 
