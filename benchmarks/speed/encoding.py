@@ -19,9 +19,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from newfound.threads import inference_threads, settle_threads
+from newfound.threads import inference_threads, limit_threads
 
-settle_threads()  # before torch is imported, as the command line does
+limit_threads()  # before torch is imported, as the command line does
 
 from benchmarks.harness.provenance import hardware, with_code_hash  # noqa: E402
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from newfound.defaults import Precision
-from newfound.errors import MissingExtra, NoInt8, SettingsError
+from newfound.errors import MissingExtra, SettingsError
 
 VNNI_CPU_FLAGS = frozenset({"avx512_vnni", "avx_vnni"})
 CPU_INFO = Path("/proc/cpuinfo")
@@ -22,7 +22,7 @@ def check_precision(precision: str, device: str = "auto") -> None:
         raise SettingsError(f"precision={precision!r} is not one of {', '.join(get_args(Precision))}")
     if precision == "int8":
         if device not in ("auto", "cpu"):
-            raise NoInt8
+            raise SettingsError("precision='int8' is for the CPU", "cpu", "fp32")
         if not can_build():
             raise MissingExtra("precision='int8'", "onnxruntime", "onnx")
 

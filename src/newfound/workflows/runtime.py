@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from newfound.data.rows import ReadReport
 from newfound.defaults import DEVICE, PRECISION, Precision
 from newfound.encoders.precision import check_precision
-from newfound.errors import NoInt8, SettingsError
+from newfound.errors import SettingsError
 from newfound.model.about import loading
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device, pick_device
@@ -89,7 +89,9 @@ class Runtime:
         if self.precision == "fp32":
             return self.encoder if isinstance(self.encoder, str) else self.load_encoder()
         if tune not in ("auto", "heads"):
-            raise NoInt8(training=True)
+            raise SettingsError(
+                "precision='int8' is for a frozen encoder, and this one is to be trained", "heads", "fp32"
+            )
         return self.load_encoder().with_precision(self.precision)
 
     def open_model(self, model: ModelSource) -> ReviewedModel:

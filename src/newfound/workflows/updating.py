@@ -15,7 +15,7 @@ from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts
 from newfound.defaults import NoIntent, Precision
-from newfound.errors import NothingAccepted
+from newfound.errors import DecisionError
 from newfound.files import GROUPS_FILE, HISTORY_FILE
 from newfound.llm.settings import LanguageModelSettings
 from newfound.model.hub import model_folder
@@ -239,5 +239,5 @@ def _settled_intents(review: Review, names_before: set[str], *, accept_all: bool
     """Return the intents that the next round takes as they are: those that a person has decided about."""
     named = named_by_people(review, names_before)
     if not accept_all and not review.accepted | (named - review.known) and len(review.known) < len(review.names):
-        raise NothingAccepted
+        raise DecisionError("no new intent was accepted yet", "accept_some", "accept_all")
     return set(review.names) if accept_all else review.known | review.accepted | named
