@@ -74,7 +74,15 @@ def _remedies_given(tree):
     """Yield the keys that are given to errors: texts after the message."""
     for node in ast.walk(tree):
         name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
-        if name in ("DataError", "SettingsError", "EngineError", "HubError", "NewfoundError", "ModelError", "DecisionError"):
+        if name in (
+            "DataError",
+            "SettingsError",
+            "EngineError",
+            "HubError",
+            "NewfoundError",
+            "ModelError",
+            "DecisionError",
+        ):
             yield from (key.value for key in node.args[1:] if isinstance(key, ast.Constant))
 
 
