@@ -13,7 +13,6 @@ from starlette.concurrency import run_in_threadpool
 from newfound import defaults
 from newfound.errors import NothingToExport
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
-from newfound.serve.background.queue import TOO_MANY_RESPONSE
 from newfound.serve.background.work import run_evaluation, run_trends
 from newfound.serve.batching import QueueFull
 from newfound.serve.schemas import requests as bodies
@@ -30,7 +29,7 @@ SECONDS_TO_ANSWER = 30.0  # a prediction
 def add_routes(app: FastAPI, service: Service) -> None:
     """Add the routes."""
 
-    @app.post("/v1/predict", tags=["predict"], responses={503: {"description": "The queue is full"}})
+    @app.post("/v1/predict", tags=["predict"])
     async def predict(body: bodies.PredictBody) -> answers.Predictions:
         """Classify a batch of utterances."""
         if service.batcher is None:
@@ -40,12 +39,12 @@ def add_routes(app: FastAPI, service: Service) -> None:
         limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback)
         return answers.Predictions([replace(limits.apply(answer), top=answer.top[: body.top]) for answer in predicted])
 
-    @app.post("/v1/evaluate", tags=["predict"], responses=TOO_MANY_RESPONSE)
+    @app.post("/v1/evaluate", tags=["predict"])
     async def evaluate_labelled(request: Request, body: bodies.EvaluateBody) -> EvaluationScores:
         """Compare predictions with labels; labels that the model does not know are matched to its new intents."""
         return await service.run(request, run_evaluation, body)
 
-    @app.post("/v1/trends", tags=["predict"], responses=TOO_MANY_RESPONSE)
+    @app.post("/v1/trends", tags=["predict"])
     async def compare_newer_logs(request: Request, body: bodies.TrendsBody) -> Trends:
         """Say what newer logs hold that the model's logs do not: other volumes, and intents that came up."""
         return await service.run(request, run_trends, body)
@@ -116,7 +115,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Return whether the process answers."""
         return {"status": "ok"}
 
-    @app.get("/readyz", tags=["operation"], responses={503: {"description": "Stopping"}})
+    @app.get("/readyz", tags=["operation"])
     async def ready(response: Response) -> dict[str, str]:
         """Return whether the server accepts texts."""
         if service.batcher is None or service.stopping:

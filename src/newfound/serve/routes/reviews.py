@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import FastAPI, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -31,9 +31,6 @@ LogsOnly = Annotated[bool, Query(description="Leave labelled utterances out")]
 MAX_EVENTS = 20  # in an answer
 MAX_ENTRIES = 500  # of the log in an answer
 SECONDS_BETWEEN_NEWS = 2.5  # how often a page asks for them
-CONFLICT_RESPONSE: dict[int | str, dict[str, Any]] = {
-    409: {"description": "Somebody decided something else about the same since this version"}
-}
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
@@ -141,7 +138,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         return await run_in_threadpool(run)
 
-    @app.post("/v1/review/decisions", tags=["review"], responses=CONFLICT_RESPONSE)
+    @app.post("/v1/review/decisions", tags=["review"])
     async def decide(request: Request, body: bodies.DecisionsBody) -> answers.Decided:
         """Record decisions: all of them or none.
 
@@ -156,7 +153,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         return await record(request, body, change)
 
-    @app.post("/v1/review/undo", tags=["review"], responses=CONFLICT_RESPONSE)
+    @app.post("/v1/review/undo", tags=["review"])
     async def undo(request: Request, body: bodies.UndoBody) -> answers.Decided:
         """Undo the author's last step, which is all decisions that were recorded together, or one by its number."""
 
@@ -172,7 +169,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Return what would be merged or split to have so many new intents, by default as many as now."""
         return await read(lambda view: view.resizer.preview(to))
 
-    @app.post("/v1/review/resize", tags=["review"], responses=CONFLICT_RESPONSE)
+    @app.post("/v1/review/resize", tags=["review"])
     async def resize(request: Request, body: bodies.ResizeBody) -> answers.Decided:
         """Merge or split new intents that nobody has accepted until there are so many, as one step of the review.
 
@@ -198,7 +195,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         return await run_in_threadpool(run)
 
-    @app.get("/v1/review/diff", tags=["review"], responses={409: {"description": "There is only one model"}})
+    @app.get("/v1/review/diff", tags=["review"])
     async def compare_models() -> ModelDiff:
         """Return what became of the intents in the model of the last job, or since the one that was served before."""
         before, after = service.rounds
