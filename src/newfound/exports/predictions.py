@@ -49,8 +49,11 @@ def write_batches(
 
 
 def _row(line: int, prediction: Prediction, top: int, columns: Sequence[str]) -> Row:
-    values = {"line": line, **asdict(prediction)}
-    return {name: values[name] for name in (*columns, *(["top"] if top else []))}
+    """Return the columns, `top` if it is wanted, and what an explanation has besides."""
+    row = {"line": line, **asdict(prediction)}
+    above, ranked = row.pop(THRESHOLD_COLUMN), row.pop("top")
+    row |= {THRESHOLD_COLUMN: above} if THRESHOLD_COLUMN in columns else {}
+    return row | ({"top": ranked} if top else {})
 
 
 def write_json_lines(stream: BinaryIO, batches: Iterable[list[Row]], top: int, columns: Sequence[str]) -> None:
