@@ -18,11 +18,10 @@ import yaml
 from serving import QUIET, client_of, columns_of, server_of
 
 from conftest import HOSTILE, themed_corpus
-from newfound.errors import MissingExtra, SettingsError
+from newfound.errors import SettingsError
 from newfound.exports.registry import EXPORTS
 from newfound.methods.kmeans import KMeans
 from newfound.review.reviewed import load
-from newfound.serve.app import create_app
 from newfound.serve.metrics import route_of
 from newfound.serve.settings import ServeSettings
 from waiting import until
@@ -318,11 +317,3 @@ def test_another_model_in_the_folder_is_taken_up_without_a_dropped_request(folde
     assert is_served
     assert set(answers) == {200}
     assert len(answers) > 3
-
-
-def test_int8_that_cannot_be_computed_is_refused_before_the_server_starts(saved, tiny_encoder, monkeypatch):
-    monkeypatch.setenv("NEWFOUND_ONNX", "0")
-    with pytest.raises(MissingExtra, match="onnx"):
-        create_app(saved, ServeSettings(precision="int8"), encoder=tiny_encoder)
-    with pytest.raises(SettingsError, match="int4"):
-        create_app(saved, ServeSettings(precision="int4"), encoder=tiny_encoder)

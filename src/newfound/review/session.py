@@ -15,9 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound import defaults
 from newfound.algorithms.neighbours import nearest
-from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError
 from newfound.intents.description import NEIGHBOURS
@@ -49,11 +47,10 @@ class ReviewSession:
         folder: str | Path,
         *,
         encoder: str | Encoder | None = None,
-        precision: Precision = defaults.PRECISION,
     ) -> None:
         description = Description.read(folder)
         self.folder, self.store = description.folder, ReviewStore(description)
-        self.model: IntentModel = load(description, encoder=encoder).with_precision(precision)
+        self.model: IntentModel = load(description, encoder=encoder)
         self._vectors_of = UtteranceVectors(self.model)
         self._view: ReviewView | None = None
         self._computed: dict[str, Any] = {}

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
-from newfound.defaults import Precision
-from newfound.encoders.precision import check_precision
 from newfound.encoders.registry import RELEASES
 from newfound.errors import NothingToExport, SettingsError
 from newfound.exports.common import Project
@@ -91,7 +89,6 @@ class ExportRequest(ExportChoice):
         language: The utterances' language code.
         encoder: Where the model's encoder lies, if it cannot be found.
         overwrite: Replace what is at `out`.
-        precision: Of an ONNX graph: fp32 or int8.
     """
 
     model: ModelSource
@@ -101,7 +98,6 @@ class ExportRequest(ExportChoice):
     language: str = defaults.LANGUAGE
     encoder: str | Encoder | None = None
     overwrite: bool = False
-    precision: Precision = defaults.PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +151,6 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
     path, runtime = Path(request.out), Runtime(reporter or LoggingReporter(), request.encoder, "cpu")
     if request.to in MODEL_EXPORTS:
         return _export_model(request, path, runtime)
-    if request.precision != defaults.PRECISION:
-        raise SettingsError(f"precision={request.precision!r} is for the format onnx; the others hold utterances")
     format = export_format(request.to)
     check_language(request.language)
     request.check()
@@ -179,7 +173,6 @@ def _export_model(request: ExportRequest, path: Path, runtime: Runtime) -> Expor
     """Write the classifier itself: all of it, or nothing."""
     from newfound.exports.onnx import FILES, check_can_export, write_onnx
 
-    check_precision(request.precision)
     if request.only is not None or request.min_probability or request.with_guesses:
         raise SettingsError(f"the format {request.to} holds the classifier with all intents, and no utterances")
     check_can_export()
@@ -187,7 +180,7 @@ def _export_model(request: ExportRequest, path: Path, runtime: Runtime) -> Expor
     reviewed = runtime.open_model(request.model)
     try:
         with folder_atomically(path) as folder:
-            write_onnx(reviewed, folder, request.precision)
+            write_onnx(reviewed, folder)
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written ({error.strerror or error})") from None
     return ExportResult(path, 0, len(reviewed.names))

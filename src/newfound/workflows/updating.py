@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts
-from newfound.defaults import NoIntent, Precision
+from newfound.defaults import NoIntent
 from newfound.errors import DecisionError
 from newfound.files import GROUPS_FILE, HISTORY_FILE
 from newfound.llm.settings import LanguageModelSettings
@@ -60,7 +60,6 @@ class UpdateRequest(LogOptions, TrainingOptions):
         accept_all: Take all intents of the model for known, reviewed or not.
         encoder: Where the model's encoder lies, if it cannot be found.
         llm: A language model that may be asked about doubtful utterances and for names; None asks nobody.
-        precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
     """
 
     model: ModelSource
@@ -72,7 +71,6 @@ class UpdateRequest(LogOptions, TrainingOptions):
     accept_all: bool = False
     encoder: str | Encoder | None = None
     llm: LanguageModelSettings | None = None
-    precision: Precision = defaults.PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +186,7 @@ def _method(request: UpdateRequest, runtime: Runtime, corpus: Corpus) -> Consens
 
     settings = settings_of_effort(Consensus, request, runtime, corpus)
     return Consensus(
-        encoder=runtime.encoder_to_fit(str(settings.get("tune", "auto"))),
+        encoder=runtime.encoder_to_fit(),
         n_new=request.n_new,
         no_intent=request.no_intent,
         device=runtime.device,

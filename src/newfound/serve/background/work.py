@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from newfound.data.corpus import Corpus
-from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictingLabels
 from newfound.llm.settings import LanguageModelSettings
@@ -36,7 +35,6 @@ class ServedModel:
     folder: Path
     encoder: str | Encoder | None  # if it is not where the model expects it
     device: str
-    precision: Precision  # of predictions; training is done in fp32
 
     def load_encoder(self) -> Encoder:
         """Return the encoder of the model."""
@@ -50,7 +48,6 @@ def run_evaluation(model: ServedModel, body: bodies.EvaluateBody, *, reporter: R
         Corpus.of(*_pairs(body.labelled)),
         encoder=model.encoder,
         device=model.device,
-        precision=model.precision,
         **_options(body),
     )
     return evaluate(request, reporter=reporter).scores
@@ -65,7 +62,7 @@ def run_thresholds(model: ServedModel, body: bodies.ThresholdsBody, *, reporter:
 
 def run_trends(model: ServedModel, body: bodies.TrendsBody, *, reporter: Reporter) -> Trends:
     """Compare newer logs with those of the reviewed model."""
-    settings: dict[str, Any] = {"encoder": model.encoder, "device": model.device, "precision": model.precision}
+    settings: dict[str, Any] = {"encoder": model.encoder, "device": model.device}
     return trends(model.folder, body.logs, **settings, reporter=reporter)
 
 
