@@ -23,7 +23,6 @@ REMEDIES = {
     "encoding": "name its encoding",
     "fewer_workers": "choose fewer workers",
     "format": "say which format it has",
-    "fp32": "use fp32",
     "guesses": "include what the model has guessed, with a lower probability",
     "heads": "train heads only (tune='heads')",
     "host": "choose another host or port",
