@@ -104,10 +104,10 @@ class Explainer:
         variants = [" ".join(f"{p.text[:start]} {p.text[end:]}".split()) for start, end in spans]
         probabilities, names = self.model.predict_proba(variants), [*self.model.names, None]
         best, column = best_of(probabilities)[1], names.index(p.intent)
-        own = 1 - probabilities.sum(1) if p.intent is None else probabilities[:, column]
+        without_word = 1 - probabilities.sum(1) if p.intent is None else probabilities[:, column]
         effects = [
             WordEffect(p.text[a:b], a, b, names[i], round_probability(float(left)))
-            for (a, b), i, left in zip(spans, best.tolist(), own, strict=True)
+            for (a, b), i, left in zip(spans, best.tolist(), without_word, strict=True)
         ]
         changed = [e for e in effects if e.intent != p.intent or p.probability - e.probability >= MIN_EFFECT]
         return tuple(sorted(changed, key=lambda e: (e.intent == p.intent, e.probability))[:MAX_WORDS_SHOWN])

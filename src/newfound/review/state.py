@@ -274,8 +274,8 @@ def named_by_people(review: Review, names_of_model: set[str]) -> set[str]:
     parts = {name for (_, part), name in review.slots.items() if part != WHOLE}
     assigned = {*review.moved.values(), *(name for names in review.possible_parts.values() for name in names)}
     merged = {name for name, count in columns.items() if count > 1}
-    every = set(review.names)
-    return every & (merged | parts | assigned | (every - names_of_model))
+    names = set(review.names)
+    return names & (merged | parts | assigned | (names - names_of_model))
 
 
 def _name_of_each_column(review: Review) -> list[str] | None:

@@ -200,9 +200,9 @@ def _decision_to_undo(entries: Sequence[Entry], author: str | None, id: int | No
             raise ConflictError(f"{chosen.undone_by} has undone decision {id} already")
         return chosen
     in_effect = [entry for entry in entries if entry.undone_at is None]
-    own = [entry for entry in in_effect if author is None or entry.author == author]
-    if not own and in_effect:
+    of_author = [entry for entry in in_effect if author is None or entry.author == author]
+    if not of_author and in_effect:
         raise DecisionError(f"there is no decision of {author} to undo; those of others can be undone one by one")
-    if not own:
+    if not of_author:
         raise DecisionError("there is no decision to undo")
-    return own[-1]
+    return of_author[-1]

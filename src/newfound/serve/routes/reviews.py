@@ -34,7 +34,7 @@ SECONDS_BETWEEN_NEWS = 2.5  # how often a page asks for them
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes."""
+    """Add the routes of the review: reading (/v1/review/...) and deciding."""
 
     async def read(make: Callable[[ReviewView], T]) -> T:
         """Make an answer from the current state of the review, in a thread."""

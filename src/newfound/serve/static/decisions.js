@@ -147,7 +147,7 @@ export async function recordAt(path, body, onRecorded) {
  * @param {Entry[]} entries
  * @param {string} [next]
  */
-export async function settle(message, entries, next) {
+export async function reportDone(message, entries, next) {
   const leaves = next !== undefined && location.hash !== next;
   if (leaves) go(next);
   else await show();
@@ -165,7 +165,7 @@ export async function settle(message, entries, next) {
  * @param {() => void} [onRecorded]
  */
 export async function carryOut([decisions, message, next], onRecorded) {
-  await settle(message, await recordAt("/v1/review/decisions", { decisions }, onRecorded), next);
+  await reportDone(message, await recordAt("/v1/review/decisions", { decisions }, onRecorded), next);
 }
 
 /**
