@@ -26,7 +26,7 @@ from newfound.cli.errors import message_with_flags
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_table
 from newfound.errors import NewfoundError
-from newfound.threads import settle_threads
+from newfound.threads import limit_threads
 
 RESULTS = Path(__file__).parent / "results"
 WRITERS = {"markdown": tables.as_markdown, "latex": tables.as_latex, "csv": tables.as_csv}
@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    settle_threads()
+    limit_threads()
     try:
         main()
     except (NewfoundError, OSError) as error:

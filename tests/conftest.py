@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -191,3 +192,9 @@ def saved(tiny_encoder, themed, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("saved") / "model"
     method.fit(corpus.texts, corpus.labels).save(folder)
     return folder
+
+
+@pytest.fixture
+def folder(saved, tmp_path) -> Path:
+    """A copy of that model folder, which a test may change."""
+    return shutil.copytree(saved, tmp_path / "model")

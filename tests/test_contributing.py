@@ -62,7 +62,7 @@ def test_a_reader_is_one_function_and_one_row(outside, monkeypatch, themed, tiny
 
 
 def test_an_export_format_is_one_function_and_one_row(monkeypatch, saved, tmp_path):
-    def to_names(corpus, name, language):
+    def to_names(corpus, project):
         return "\n".join(corpus.intents).encode()
 
     monkeypatch.setitem(EXPORTS, "names", ExportFormat("Names", "the names alone", ".txt", to_names))

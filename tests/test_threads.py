@@ -57,16 +57,15 @@ def test_a_container_has_as_many_threads_as_cores(tmp_path, content, expected):
 
 
 def test_the_number_of_threads_follows_the_quota(monkeypatch):
-    monkeypatch.setattr(threads, "_settled", {})
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(threads, "usable_cores", lambda: 8)
     monkeypatch.setattr(threads, "cores_of_quota", lambda: 3)
-    threads.settle_threads()
+    threads.limit_threads()
     assert os.environ["OMP_NUM_THREADS"] == "3"
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
-    threads.settle_threads()
+    threads.limit_threads()
     assert os.environ["OMP_NUM_THREADS"] == "5"
     monkeypatch.delenv("OMP_NUM_THREADS")
     monkeypatch.setattr(threads, "cores_of_quota", lambda: None)
-    threads.settle_threads()
+    threads.limit_threads()
     assert "OMP_NUM_THREADS" not in os.environ

@@ -78,7 +78,7 @@ def measure(partition: str, encoder: Encoder, count: int) -> list[Row]:
         _ = session.votes
         for number in range(count):
             view = session.view()
-            session.decide([right_decision(view.queue(1)[0], view, gold, number)], author="oracle")
+            session.store.decide([right_decision(view.queue(1)[0], view, gold, number)], author="oracle")
         for recluster in (False, True):
             request = RefitRequest(
                 session.folder, encoder=encoder, tune="heads", effort="quick", device="cpu", recluster=recluster

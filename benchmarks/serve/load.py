@@ -1,4 +1,4 @@
-"""Put `newfound serve` under load with torch, ONNX Runtime and int8, beside a plain endpoint that calls the model once
+"""Put `newfound serve` under load with torch and with ONNX Runtime, beside a plain endpoint that calls the model once
 per request.
 
 python -m benchmarks.serve.load MODEL [--connections 1,16,64] [--seconds 8] [--soak 600]     writes load.json beside it
@@ -190,10 +190,9 @@ def compare(model: str, connections: Sequence[int], seconds: float, soak_seconds
         "plain": (PLAIN_PORT, plain, WITHOUT_ONNX),
         "torch": (NEWFOUND_PORT, serve, WITHOUT_ONNX),
         "onnx fp32": (NEWFOUND_PORT, serve, {}),
-        "onnx int8": (NEWFOUND_PORT, [*serve, "--precision", "int8"], {}),
     }
     for name, (port, command, variables) in servers.items():
-        settle = SETTLE_SECONDS if name in ("torch", "onnx fp32", "onnx int8") else SECONDS_TO_LOAD
+        settle = SETTLE_SECONDS if name in ("torch", "onnx fp32") else SECONDS_TO_LOAD
         with server(command, port, variables, settle) as pid:
             asyncio.run(send_load(port, texts, max(connections), WARM_UP_SECONDS))
             results: dict[str, Any] = {}

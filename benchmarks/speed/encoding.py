@@ -1,4 +1,4 @@
-"""Utterances a second: torch, ONNX Runtime in fp32 and in int8, at batch 1, 8 and 64, in one run.
+"""Utterances a second: torch and ONNX Runtime, at batch 1, 8 and 64, in one run.
 
 python -m benchmarks.speed.encoding [--seconds 4] [--out FOLDER]     writes encoding.json beside it
 
@@ -19,9 +19,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from newfound.threads import inference_threads, settle_threads
+from newfound.threads import inference_threads, limit_threads
 
-settle_threads()  # before torch is imported, as the command line does
+limit_threads()  # before torch is imported, as the command line does
 
 from benchmarks.harness.provenance import hardware, with_code_hash  # noqa: E402
 
@@ -105,11 +105,9 @@ def main() -> None:
     every = list(dict.fromkeys(load_demo().observed_train.texts))
     lengths = encoder.tokenize(every).data.lengths.tolist()
     texts = [text for text, n in zip(every, lengths, strict=True) if MIN_TOKENS <= n <= MAX_TOKENS]
-    small = encoder.with_precision("int8")
     encoders: dict[str, Encode] = {
         "torch": by_torch(encoder),
         "onnx fp32": by_onnx(encoder),
-        "onnx int8": by_onnx(small),
     }
     content: dict[str, Any] = {
         "hardware": hardware("cpu"),

@@ -21,7 +21,6 @@ SERVERS = {
     "plain": "plain endpoint, torch",
     "torch": "`newfound serve`, torch",
     "onnx fp32": "ONNX Runtime, fp32",
-    "onnx int8": "ONNX Runtime, int8",
 }
 
 

@@ -10,9 +10,6 @@ LogsHold = Literal["novel", "mixed"]
 Conflicts = Literal["error", "first", "drop"]
 """What becomes of a text with several labels: an error, its first label is kept, or the text is dropped."""
 
-Precision = Literal["fp32", "int8"]
-"""How exactly a frozen encoder computes on a CPU: int8 is twice as fast, and its probabilities differ a little."""
-
 Engine = Literal["local", "ray"]
 """Where texts are classified or encoded: in this process, or by the workers of a Ray cluster."""
 
@@ -28,7 +25,6 @@ TUNE: Final = "auto"
 DEVICE: Final = "auto"
 SEED: Final = 0
 MAX_SEED: Final = 2**32 - 1
-PRECISION: Final[Precision] = "fp32"
 TEXT_COLUMN: Final[str | None] = None  # found by its name
 LABEL_COLUMN: Final[str | None] = None  # found by its name
 TIME_COLUMN: Final[str | None] = None  # found by its values and its name

@@ -23,7 +23,6 @@ REMEDIES = {
     "encoding": "name its encoding",
     "fewer_workers": "choose fewer workers",
     "format": "say which format it has",
-    "fp32": "use fp32",
     "guesses": "include what the model has guessed, with a lower probability",
     "heads": "train heads only (tune='heads')",
     "host": "choose another host or port",
@@ -152,35 +151,6 @@ class TargetExists(SettingsError):
         super().__init__(f"{path} {reason}", "place", *(["replace"] if replaceable else []))
 
 
-class UnfinishedRun(SettingsError):
-    """A folder holds the checkpoints of a fit that was stopped."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder} holds an unfinished run", "resume", "anew")
-
-
-class RunMismatch(SettingsError):
-    """Checkpoints cannot be resumed: they belong to another fit, or are damaged."""
-
-    def __init__(self, folder: Path, reason: str, *, repeatable: bool = False) -> None:
-        super().__init__(f"{folder}: {reason}", *(["repeat"] if repeatable else []), "anew")
-
-
-class NoGpu(SettingsError):
-    """A GPU was asked for on a machine on which torch sees none."""
-
-    def __init__(self) -> None:
-        super().__init__("device='cuda', but torch sees no GPU here", "cpu")
-
-
-class NoInt8(SettingsError):
-    """int8 was asked for where it cannot be computed: on a GPU, or of an encoder that is to be trained."""
-
-    def __init__(self, *, training: bool = False) -> None:
-        what = "a frozen encoder, and this one is to be trained" if training else "the CPU"
-        super().__init__(f"precision='int8' is for {what}", "heads" if training else "cpu", "fp32")
-
-
 class MissingExtra(SettingsError):
     """An optional dependency is not installed."""
 
@@ -219,13 +189,6 @@ class ModelError(NewfoundError):
     """A saved model folder is missing, damaged or of another version."""
 
 
-class ModelMissing(ModelError):
-    """There is no model folder at a path."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder}: no such model folder", "discover")
-
-
 class EncoderMismatch(ModelError):
     """The encoder that a model was fitted on is not the one that was found, or was not found at all."""
 
@@ -249,13 +212,6 @@ class Interrupted(NewfoundError):
 
 class DecisionError(NewfoundError):
     """A review decision cannot be applied to the intents as they are."""
-
-
-class NothingAccepted(DecisionError):
-    """Another round was asked for before any new intent was accepted."""
-
-    def __init__(self) -> None:
-        super().__init__("no new intent was accepted yet", "accept_some", "accept_all")
 
 
 class ConflictError(NewfoundError):

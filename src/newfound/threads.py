@@ -17,10 +17,9 @@ WAIT_VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIB
 SLEEP_WHILE_WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
 CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 THREADS_VARIABLE = "OMP_NUM_THREADS"
-_settled: dict[str, str] = {}  # variables that were set here, and not by the user
 
 
-def settle_threads() -> None:
+def limit_threads() -> None:
     """Set the environment variables of OpenMP that the user has not set.
 
     Threads sleep while they wait. In a container that may use fewer cores than the machine has, there are only as many
@@ -30,12 +29,7 @@ def settle_threads() -> None:
         os.environ.update(SLEEP_WHILE_WAITING)
     cores = cores_of_quota()
     if cores is not None and cores < usable_cores():
-        _set_unless_the_user_did(THREADS_VARIABLE, str(cores))
-
-
-def _set_unless_the_user_did(name: str, value: str) -> None:
-    if name not in os.environ or os.environ[name] == _settled.get(name):
-        os.environ[name] = _settled[name] = value
+        os.environ.setdefault(THREADS_VARIABLE, str(cores))
 
 
 def inference_threads() -> int:

@@ -41,8 +41,10 @@ def test_no_message_outside_the_command_line_names_a_flag(path):
     [
         (errors.TargetExists(Path("m")), "m exists; choose another --out, or add --force to replace it"),
         (errors.TargetExists(Path("m"), "is taken", replaceable=False), "m is taken; choose another --out"),
-        (errors.UnfinishedRun(Path("r")), "same command to go on with it, or start anew with --force"),
-        (errors.RunMismatch(Path("r"), "damaged"), "r: damaged; start anew with --force"),
+        (
+            errors.SettingsError("r holds an unfinished run", "resume", "anew"),
+            "same command to go on with it, or start anew with --force",
+        ),
         (
             errors.ColumnMissing("f, line 1", "text", "text", ["a"]),
             "name the column of the utterances with --text-column",
@@ -57,10 +59,7 @@ def test_no_message_outside_the_command_line_names_a_flag(path):
             errors.NoKnownIntents("DPL", 0),
             "give a file of labelled utterances before the logs, or use --method consensus",
         ),
-        (errors.NoGpu(), "use --device cpu"),
         (errors.EncoderMismatch(Path("m"), "was fitted on 'x'"), "with --encoder"),
-        (errors.ModelMissing(Path("m")), "make one with `newfound discover`"),
-        (errors.NothingAccepted(), "or add --accept-all"),
         (errors.NotSplittable("t5", ["bert"]), "use --tune heads"),
         (errors.DataError("f: cannot tell the format", "format"), "name its format with --format"),
         (errors.Interrupted(Path("m.run")), "add --resume to the same command to go on with it"),
@@ -75,7 +74,15 @@ def _remedies_given(tree):
     """Yield the keys that are given to errors: texts after the message."""
     for node in ast.walk(tree):
         name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
-        if name in ("DataError", "SettingsError", "EngineError", "HubError", "NewfoundError"):
+        if name in (
+            "DataError",
+            "SettingsError",
+            "EngineError",
+            "HubError",
+            "NewfoundError",
+            "ModelError",
+            "DecisionError",
+        ):
             yield from (key.value for key in node.args[1:] if isinstance(key, ast.Constant))
 
 

@@ -9,15 +9,11 @@ import pytest
 import torch
 
 from conftest import WORDS, write_tiny_encoder
-from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import load_encoder
-from newfound.encoders.precision import check_precision
-from newfound.errors import EncoderError, MissingExtra, SettingsError
 
 pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
 pytest.importorskip("onnx", reason="extra `onnx` not installed")
 
-from newfound.encoders import precision
 from newfound.encoders.onnx import engine
 from newfound.encoders.onnx.session import GRAPH_FILE, GraphSession, find_graph, runs_by_length, tokens_per_run
 
@@ -133,9 +129,6 @@ def test_a_full_disk_costs_nothing_but_the_cache(tiny_encoder, cache, monkeypatc
     monkeypatch.setattr(engine, "save_graph", full)
     assert tiny_encoder.session() is not None
     assert not list(cache.rglob("*.onnx"))
-    monkeypatch.setattr("newfound.encoders.onnx.graph.quantize", full)
-    with pytest.raises(EncoderError, match="int8 graph cannot be made: No space left on device"):
-        tiny_encoder.with_precision("int8").session()
 
 
 def test_an_encoder_without_a_graph_is_run_by_torch_and_says_so(tiny_folder, cache, monkeypatch):
@@ -146,8 +139,6 @@ def test_an_encoder_without_a_graph_is_run_by_torch_and_says_so(tiny_folder, cac
     found = encoder.features(TEXTS, encoder.tune("heads")).data.flat
     assert torch.equal(found, expected)
     assert "its activation is not one of gelu, relu; torch encodes instead" in encoder.graph_problem
-    with pytest.raises(EncoderError, match="has no ONNX graph: its activation"):
-        encoder.with_precision("int8").session()
 
 
 class TooLarge:
@@ -169,8 +160,6 @@ def test_a_graph_that_cannot_be_made_or_opened_is_left_to_torch(tiny_folder, cac
     assert "has no ONNX graph" in encoder.graph_problem
     assert problem in encoder.graph_problem
     assert "\n" not in encoder.graph_problem
-    with pytest.raises(EncoderError, match="has no ONNX graph"):
-        encoder.with_precision("int8").session()
 
 
 def test_a_graph_with_other_vectors_is_not_used(tiny_folder, cache, monkeypatch):
@@ -178,45 +167,6 @@ def test_a_graph_with_other_vectors_is_not_used(tiny_folder, cache, monkeypatch)
     monkeypatch.setattr(engine, "_torch_vectors", lambda tokens, source: np.zeros((2, source.width), np.float32))
     assert encoder.session() is None
     assert "its vectors differ by" in encoder.graph_problem
-
-
-def test_int8_vectors_are_close_and_kept_apart(tiny_folder, tmp_path):
-    encoder = load_encoder(str(tiny_folder), cache=FeatureCache(tmp_path))
-    small = encoder.with_precision("int8")
-    tune = encoder.tune("heads")
-    exact, rounded = encoder.features(TEXTS, tune).data.flat, small.features(TEXTS, tune).data.flat
-    cosine = torch.nn.functional.cosine_similarity(exact, rounded)
-    assert 0.97 < float(cosine.min()) < 0.99999999
-    assert encoder._cache_key(tune) != small._cache_key(tune)
-    assert encoder._cache_key(encoder.tune("last")) == small._cache_key(encoder.tune("last")), "training is fp32"
-    assert torch.equal(encoder.features(TEXTS, tune).data.flat, exact)
-
-
-def test_processors_without_vnni_get_weights_of_seven_bits(tiny_encoder, tmp_path, monkeypatch):
-    cpu = tmp_path / "cpuinfo"
-    monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    for flags, expected in (("avx2 avx512_vnni", True), ("avx2 avx_vnni", True), ("avx2 avx512f", False)):
-        cpu.write_text(f"processor : 0\nflags\t\t: fpu {flags}\n")
-        precision.has_wide_products.cache_clear()
-        assert precision.has_wide_products(cpu) is expected
-    assert precision.has_wide_products(tmp_path / "none") is False
-    monkeypatch.setattr("platform.machine", lambda: "aarch64")
-    assert precision.has_wide_products(tmp_path / "neither") is True
-    monkeypatch.setattr(precision, "has_wide_products", lambda: False)
-    narrow = engine.key_of(tiny_encoder.with_precision("int8"))
-    monkeypatch.setattr(precision, "has_wide_products", lambda: True)
-    wide = engine.key_of(tiny_encoder.with_precision("int8"))
-    assert narrow.folder != wide.folder
-    monkeypatch.undo()
-    precision.has_wide_products.cache_clear()
-
-
-def test_int8_without_the_extra_says_what_to_install(tiny_encoder, monkeypatch):
-    monkeypatch.setenv("NEWFOUND_ONNX", "0")
-    with pytest.raises(MissingExtra, match=r"needs onnxruntime; install it with: pip install 'newfound\[onnx\]'"):
-        tiny_encoder.with_precision("int8").session()
-    with pytest.raises(SettingsError, match="int8' is for the CPU"):
-        check_precision("int8", "cuda")
 
 
 @pytest.mark.real_encoder
@@ -227,8 +177,6 @@ def test_the_real_encoder_gives_the_same_vectors(monkeypatch):
     found = encoder.features(texts, encoder.tune("heads")).data.flat
     assert encoder.session() is not None
     assert float((found - expected).abs().max()) < 1e-5
-    small = encoder.with_precision("int8").features(texts, encoder.tune("heads")).data.flat
-    assert float((small * expected).sum(1).min()) > 0.95
 
 
 def test_a_call_with_few_texts_does_not_wait_for_all_runs_of_another(tiny_encoder, cache, monkeypatch):

@@ -17,7 +17,7 @@ from newfound.data.corpus import Corpus, Origin
 from newfound.data.rows import ReadOptions
 from newfound.data.validation import read_corpus
 from newfound.errors import DataError, SettingsError, TargetExists
-from newfound.exports.common import IntentFacts, ModelFacts, by_intent
+from newfound.exports.common import Project, by_intent
 from newfound.exports.registry import EXPORTS, renamed_intents, write_export
 
 CORPUS = Corpus.of(
@@ -33,14 +33,14 @@ CORPUS = Corpus.of(
     ],
     ["lost_card", "lost_card", "pay bill/now", "pay bill/now", "odd: name", "odd: name", "pay bill/now", "lost_card"],
 )
-NOT_READABLE = ("parquet", "datasets", "csv-safe", "label-studio", "argilla", "semantic-router")
+NOT_READABLE = ("parquet", "datasets", "csv-safe", "label-studio", "semantic-router")
 READABLE = [name for name in EXPORTS if name not in NOT_READABLE]
 
 
 @pytest.mark.parametrize("format", READABLE)
 def test_what_was_exported_is_imported_again(format, tmp_path):
     path = tmp_path / f"file{EXPORTS[format].suffix}"
-    write_export(CORPUS, format, path, name="my bot")
+    write_export(CORPUS, format, path, Project("my bot"))
     back, _ = read_corpus(path, ReadOptions(format=format))
     expected, found = by_intent(CORPUS), by_intent(back)
     if format == "botpress":  # whose intents' names are file names
@@ -64,7 +64,7 @@ def test_parquet_is_imported_again(tmp_path):
 def test_rasa_survives_any_text(texts):
     """Line ends, quotes, brackets, control characters: YAML stays YAML, one example a line."""
     printable = ["".join(c for c in text if c.isprintable()).strip() or "x" for text in texts]
-    content = EXPORTS["rasa"].content(Corpus.of(printable, ["a"] * len(printable)), name="bot", language="en")
+    content = EXPORTS["rasa"].write(Corpus.of(printable, ["a"] * len(printable)), Project())
     (block,) = yaml.safe_load(content)["nlu"]
     lines = block["examples"].splitlines()
     assert len(lines) == len(by_intent(Corpus.of(printable, ["a"] * len(printable)))["a"])
@@ -187,21 +187,21 @@ ES_PHRASES = _list(
 @pytest.mark.parametrize("format", SCHEMAS)
 def test_what_is_written_is_what_the_vendor_documents(format):
     jsonschema = pytest.importorskip("jsonschema")
-    written = json.loads(EXPORTS[format].content(CORPUS, name="bot", language="en"))
+    written = json.loads(EXPORTS[format].write(CORPUS, Project()))
     jsonschema.validate(written, SCHEMAS[format])
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**written, "stray": 1}, SCHEMAS[format])
 
 
 def test_an_utterance_that_azure_would_refuse_is_cut():
-    project = json.loads(EXPORTS["clu"].content(Corpus.of(["a" * 600], ["x"]), name="bot", language="en-us"))
+    project = json.loads(EXPORTS["clu"].write(Corpus.of(["a" * 600], ["x"]), Project(language="en-us")))
     (utterance,) = project["assets"]["utterances"]
     assert (len(utterance["text"]), utterance["language"]) == (500, "en-us")
 
 
 def test_an_agent_is_what_the_vendor_documents():
     jsonschema = pytest.importorskip("jsonschema")
-    once, again = (EXPORTS["dialogflow-es"].content(CORPUS, name="bot", language="en") for _ in range(2))
+    once, again = (EXPORTS["dialogflow-es"].write(CORPUS, Project()) for _ in range(2))
     assert once == again
     archive = zipfile.ZipFile(io.BytesIO(once))
     files = {name: json.loads(archive.read(name)) for name in archive.namelist()}
@@ -232,7 +232,7 @@ def test_a_table_for_spreadsheets_holds_no_formula():
     ]
     corpus = Corpus.of([*texts, "pay"], [*["a"] * len(texts), "=b"])
 
-    written = EXPORTS["csv-safe"].content(corpus).decode()
+    written = EXPORTS["csv-safe"].write(corpus, Project()).decode()
     rows = list(csv.reader(io.StringIO(written, newline="")))
     assert rows[0] == ["text", "label"]
     assert [text for text, _ in rows[1:]] == ["'" + text for text in texts[:11]] + [*texts[11:], "pay"]
@@ -242,7 +242,7 @@ def test_a_table_for_spreadsheets_holds_no_formula():
 def test_plain_csv_keeps_every_cell_as_it_is():
     corpus = Corpus.of(['=HYPERLINK("http://evil", "a")', "-1", "pay"], ["a", "a", "=b"])
     expected = 'text,label\n"=HYPERLINK(""http://evil"", ""a"")",a\n-1,a\npay,=b\n'
-    assert EXPORTS["csv"].content(corpus).decode() == expected
+    assert EXPORTS["csv"].write(corpus, Project()).decode() == expected
 
 
 def test_an_emoji_in_a_label_survives_in_a_dataset(tmp_path):
@@ -258,7 +258,7 @@ def test_an_emoji_in_a_label_survives_in_a_dataset(tmp_path):
 def test_a_slash_in_a_label_does_not_make_a_response_selector_of_it():
     intents = ["faq/hours", "faq_hours", "faq/hours/now", "plain"]
     corpus = Corpus.of(list("abcd"), intents)
-    names = [block["intent"] for block in yaml.safe_load(EXPORTS["rasa"].content(corpus))["nlu"]]
+    names = [block["intent"] for block in yaml.safe_load(EXPORTS["rasa"].write(corpus, Project()))["nlu"]]
     assert len(set(names)) == 4
     assert not any("/" in name for name in names)
     assert {"faq_hours", "faq_hours_now", "plain"} < set(names)
@@ -294,7 +294,7 @@ def test_label_studio_gets_annotations_and_predictions():
     jsonschema = pytest.importorskip("jsonschema")
     origins = [Origin(labelled=i < 3) for i in range(len(CORPUS))]
     corpus = Corpus.of(CORPUS.texts, CORPUS.labels, origins)
-    tasks = json.loads(EXPORTS["label-studio"].content(corpus, name="bot"))
+    tasks = json.loads(EXPORTS["label-studio"].write(corpus, Project()))
     jsonschema.validate(tasks, LABEL_STUDIO)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate([{**tasks[0], "stray": 1}], LABEL_STUDIO)
@@ -306,13 +306,11 @@ def test_label_studio_gets_annotations_and_predictions():
     assert tasks[5]["data"]["text"] == "two lines"
 
 
-FACTS = ModelFacts("owner/encoder", {"a": IntentFacts("known", 0.62), "b": IntentFacts("new")})
-
-
 def test_semantic_router_gets_a_file_for_load_router():
     """The keys are those of semantic-router 1.1.1 (`semantic_router/config.py`), which refuses any other at the top."""
     corpus = Corpus.of(["pay", "pay\nnow", "move", "nothing"], ["a", "a", "b", None])
-    config = json.loads(EXPORTS["semantic-router"].content(corpus, name="bot", facts=FACTS))
+    project = Project("bot", "en", "owner/encoder", {"b": "new"}, {"a": 0.62})
+    config = json.loads(EXPORTS["semantic-router"].write(corpus, project))
     assert config == {
         "router_type": "indexed",
         "encoder": {"type": "local", "name": "owner/encoder"},
@@ -321,32 +319,6 @@ def test_semantic_router_gets_a_file_for_load_router():
             {"name": "b", "utterances": ["move"], "metadata": {"status": "new"}},
         ],
     }
-
-
-def test_argilla_gets_a_folder_for_from_disk(tmp_path):
-    """The keys are those that Argilla 2.8.0 writes with `to_disk`; what it has a default for is left out."""
-    origins = [Origin(True), Origin(False, probability=0.7), Origin(False)]
-    corpus = Corpus.of(["pay", "move\nout", "nothing"], ["a", "b", None], origins)
-    write_export(corpus, "argilla", tmp_path / "set", name="my bot/2", facts=FACTS)
-    read = {p.relative_to(tmp_path / "set").as_posix(): p for p in (tmp_path / "set").rglob("*.json")}
-    content = {name: json.loads(path.read_bytes()) for name, path in read.items()}
-    assert set(content) == {".argilla/dataset.json", ".argilla/settings.json", "records.json"}
-    assert content[".argilla/dataset.json"] == {"name": "my_bot_2"}
-    settings = content[".argilla/settings.json"]
-    (question,), (field,) = settings["questions"], settings["fields"]
-    assert (field["name"], field["settings"]) == ("text", {"type": "text"})
-    options = [{"value": "a", "text": "a"}, {"value": "b", "text": "b"}]
-    assert (question["name"], question["settings"]) == ("intent", {"type": "label_selection", "options": options})
-    types = {m["name"]: m["settings"]["type"] for m in settings["metadata"]}
-    assert types == {"status": "terms", "labelled": "terms"}
-    first, second = content["records.json"]
-    assert set(first) == {"id", "fields", "metadata", "suggestions", "responses", "vectors"}
-    assert first["suggestions"] == {"intent": {"value": "a", "score": 1.0, "agent": "newfound"}}
-    assert first["metadata"] == {"status": "known", "labelled": "yes"}
-    assert second["fields"] == {"text": "move out"}
-    assert second["suggestions"]["intent"]["score"] == 0.7
-    assert second["metadata"] == {"status": "new", "labelled": "no"}
-    write_export(corpus, "argilla", tmp_path / "set", overwrite=True)
 
 
 @pytest.mark.parametrize("format", ["csv", "datasets"])
@@ -376,7 +348,7 @@ def test_bad_requests(tmp_path):
     with pytest.raises(SettingsError, match="no format"):
         write_export(CORPUS, "floppy", tmp_path / "x")
     with pytest.raises(SettingsError, match="language"):
-        write_export(CORPUS, "rasa", tmp_path / "x", language="../en")
+        write_export(CORPUS, "rasa", tmp_path / "x", Project(language="../en"))
 
 
 @pytest.mark.parametrize(

@@ -131,16 +131,6 @@ def test_node_answers_alike(exported, tmp_path_factory):
     assert found == expected
 
 
-def test_int8_is_smaller_and_nearly_the_same(reviewed, exported, tmp_path):
-    newfound.export(reviewed, "onnx", tmp_path / "int8", precision="int8")
-    about = json.loads((tmp_path / "int8" / "intents.json").read_text())
-    assert about["precision"] == "int8"
-    sizes = [(folder / "model.onnx").stat().st_size for folder in (tmp_path / "int8", exported)]
-    assert sizes[0] < sizes[1]
-    found, exact = answers_of(tmp_path / "int8", TEXTS), answers_of(exported, TEXTS)
-    assert [a["probability"] for a in found] == pytest.approx([a["probability"] for a in exact], abs=0.2)
-
-
 def test_nothing_is_replaced_without_being_asked(reviewed, exported, tmp_path):
     with pytest.raises(TargetExists, match="allow it to be replaced"):
         newfound.export(reviewed, "onnx", exported)
@@ -169,10 +159,6 @@ def test_a_full_disk_leaves_nothing_behind(reviewed, tmp_path, monkeypatch):
 def test_options_about_utterances_are_refused(reviewed, tmp_path):
     with pytest.raises(SettingsError, match="no utterances"):
         newfound.export(reviewed, "onnx", tmp_path / "out", only="new")
-    with pytest.raises(SettingsError, match="is for the format onnx"):
-        newfound.export(reviewed, "csv", tmp_path / "out.csv", precision="int8")
-    with pytest.raises(SettingsError, match="not one of fp32, int8"):
-        newfound.export(reviewed, "onnx", tmp_path / "out", precision="int4")
 
 
 @pytest.mark.parametrize("tune", ["last", "all"])

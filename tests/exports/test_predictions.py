@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from newfound.errors import MissingExtra, SettingsError
-from newfound.exports.predictions import WRITERS, check_writer
+from newfound.exports.predictions import check_writer, write_batches
 from newfound.model.types import Prediction, RankedIntent
 
 ROWS = [
@@ -21,10 +21,7 @@ ROWS = [
 
 def _written(format, top):
     stream = io.BytesIO()
-    writer = WRITERS[format](stream, top)
-    for row in ROWS:
-        writer.write([row])
-    writer.close()
+    assert write_batches(format, stream, [[row] for row in ROWS], top) == len(ROWS)
     return stream.getvalue()
 
 
@@ -65,9 +62,13 @@ def test_long_parquet_files_are_written_in_groups(monkeypatch):
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
 def test_each_batch_reaches_the_stream_at_once(format):
     stream = io.BytesIO()
-    writer = WRITERS[format](stream, 0)
-    writer.write(ROWS[:1])
-    assert b"pay, please" in stream.getvalue()
+
+    def batches():
+        yield ROWS[:1]
+        assert b"pay, please" in stream.getvalue()
+        yield ROWS[1:]
+
+    write_batches(format, stream, batches(), 0)
 
 
 def test_unknown_formats_and_missing_packages(monkeypatch):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "llm"))
-from server import NONSENSE, error, says, says_by, serving
+from server import NONSENSE, error, says, serving
 
 from newfound.intents.asked_names import PROMPT, ask_for_names, clean_name, prompt_for
 from newfound.llm import LanguageModelSettings
@@ -92,13 +92,6 @@ def test_failure_keeps_the_names_and_says_so_once(endpoint, answer):
     told = []
     assert names(endpoint, told) == [intent.name for intent in INTENTS]
     assert len(told) == 1
-
-
-def test_the_budget_names_the_first_intents(endpoint):
-    endpoint.answer = says_by(
-        lambda prompt: "get_refund" if "money back" in prompt.split("Messages:")[1] else "water_tap"
-    )
-    assert names(endpoint, budget=1) == ["pay_bill", "get_refund", "tap_water", "move_house"]
 
 
 def test_answers_are_cleaned():

@@ -55,17 +55,6 @@ def opened(endpoint, **settings):
     return LanguageModel(settings, warn=lambda message: None, sleep=lambda _: None)
 
 
-def test_questions_and_labels_take_their_shares_of_the_budget_and_leave_the_rest():
-    with serving(says('{"group": 1}')) as endpoint, opened(endpoint, budget=10) as llm:
-        annotator, labeller = ModelAnnotator(llm), ModelLabeller(llm)
-        labels = labeller.labels([f"text {i}" for i in range(95)])
-        assert len(labels) == 95
-        assert llm.calls == 2  # a fifth: the other 75 texts are not sent
-        answers = [annotator.answer(PosedQuestion(f"text {i}", QUESTION.candidates)) for i in range(9)]
-        assert answers == [Answer(0)] * 6 + [None] * 3
-        assert llm.calls_left == 2
-
-
 def fails_first(times):
     """Answer each prompt only when it comes again."""
     seen = {}

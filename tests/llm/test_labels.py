@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from server import NONSENSE, says, says_by, serving
+from server import says, says_by, serving
 
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import LanguageModel
@@ -42,13 +42,6 @@ def test_every_utterance_gets_its_label_in_batches(endpoint):
     assert labels(endpoint, []) == []
 
 
-def test_the_budget_is_spent_on_the_first(endpoint):
-    told = []
-    found = labels(endpoint, TEXTS, told, budget=2)
-    assert [label is not None for label in found] == [True] * 20 + [False] * 3
-    assert len(told) == 1
-
-
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
@@ -66,14 +59,6 @@ def test_the_budget_is_spent_on_the_first(endpoint):
 def test_answers_may_lack_lines_or_have_more(endpoint, answer, expected):
     endpoint.answer = says(answer)
     assert labels(endpoint, ["one", "two", "three"]) == expected
-
-
-@pytest.mark.parametrize("answer", NONSENSE.values(), ids=NONSENSE)
-def test_without_answers_there_are_no_labels(endpoint, answer):
-    endpoint.answer = answer
-    told = []
-    assert labels(endpoint, TEXTS, told) == [None] * len(TEXTS)
-    assert len(told) == 1
 
 
 def test_numbers_in_messages_are_masked_and_the_messages_keep_theirs(endpoint):

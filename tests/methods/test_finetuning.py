@@ -154,8 +154,3 @@ def test_how_many_labels_are_few():
 def test_long_logs_that_do_not_fit_into_memory_leave_the_encoder_as_it_is(monkeypatch):
     monkeypatch.setattr("newfound.methods.consensus.MAX_TOKENS_TO_FINE_TUNE", 50)
     assert Consensus.auto_tune(corpus(10), torch.device("cpu")) == "heads"
-
-
-def test_an_encoder_in_int8_is_not_trained_by_default():
-    runtime = Runtime(Notes(), device="cpu", precision="int8")
-    assert settings_of_effort(Consensus, TrainingOptions(), runtime, corpus(10)) == {"tune": "heads"}

@@ -10,11 +10,12 @@ import yaml
 
 import newfound
 from newfound.data.validation import read_corpus
+from newfound.exports.common import Project
 from newfound.exports.registry import EXPORTS
 from newfound.model.card import kept_card, model_card, public_name
 from newfound.model.folder import load
 from newfound.model.sidecars import save_thresholds
-from newfound.workflows.exporting import facts_of
+from newfound.workflows.exporting import project_of
 
 
 def _front_matter(card: str) -> dict:
@@ -81,22 +82,18 @@ def test_an_encoder_is_named_without_its_folder(encoder, shown):
 def test_thresholds_of_the_model_are_in_the_export(saved, tmp_path):
     folder = shutil.copytree(saved, tmp_path / "model")
     first, second, *_ = load(folder).intents
-    assert {facts.threshold for facts in facts_of(folder).intents.values()} == {None}
+    assert project_of(folder).thresholds == {}
     save_thresholds(folder, 0.95, {first.id: 0.62, second.id: float("inf")})
-    for facts in (facts_of(folder), facts_of(newfound.load(folder))):
-        assert facts.of(first.name).threshold == 0.62
-        assert facts.of(second.name).threshold == 1.0  # none keeps the promise
+    for project in (project_of(folder), project_of(newfound.load(folder))):
+        assert project.thresholds[first.name] == 0.62
+        assert project.thresholds[second.name] == 1.0  # none keeps the promise
     newfound.export(folder, "semantic-router", tmp_path / "routes.json", with_guesses=True)
     routes = {route["name"]: route for route in json.loads((tmp_path / "routes.json").read_bytes())["routes"]}
     assert routes[first.name]["metadata"] == {"status": first.status, "threshold": 0.62}
-    result = newfound.export(folder, "argilla", tmp_path / "argilla", with_guesses=True)
-    records = json.loads((tmp_path / "argilla" / "records.json").read_bytes())
-    assert len(records) == result.utterances
-    assert min(record["suggestions"]["intent"]["score"] for record in records) < 1
 
 
 def test_real_utterances_reach_every_new_format(shared_data):
     corpus, _ = read_corpus(shared_data / "banking77" / "train.csv")
-    routes = json.loads(EXPORTS["semantic-router"].content(corpus))["routes"]
+    routes = json.loads(EXPORTS["semantic-router"].write(corpus, Project()))["routes"]
     assert len(routes) == 77
     assert sum(len(route["utterances"]) for route in routes) > 0.99 * len(corpus)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import threading
 
@@ -21,11 +20,6 @@ from newfound.review.store import ReviewStore
 from newfound.workflows.auditing import open_audit
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be locked")
-
-
-@pytest.fixture
-def folder(saved, tmp_path):
-    return shutil.copytree(saved, tmp_path / "model")
 
 
 def accept_last(store):

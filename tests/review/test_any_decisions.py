@@ -9,10 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from newfound.errors import DecisionError
-from newfound.review.decisions import MAX_PARTS, Decision, check_new
+from newfound.review.decisions import MAX_PARTS, Decision
 from newfound.review.session import ReviewSession
 from newfound.review.state import Review
-from newfound.review.store import ReviewStore
 
 pytestmark = pytest.mark.slow  # fuzzing
 
@@ -119,24 +118,23 @@ def test_every_view_can_be_made_of_what_a_review_allows(pristine, sequence, rand
 )
 def test_names_that_a_person_cannot_read_are_refused(session, name, message):
     with pytest.raises(DecisionError, match=message):
-        session.decide([Decision("rename", {"intent": "pay", "to": name})], author="ana")
+        session.store.decide([Decision("rename", {"intent": "pay", "to": name})], author="ana")
     assert not session.store.exists
 
 
 @pytest.mark.parametrize("name", ["bezahlen", "платёж", "支払い", "pay 💳", "family 👨‍👩‍👧", "می‌خواهم"])
 def test_names_in_any_script_are_accepted(session, name):
-    session.decide([Decision("rename", {"intent": "pay", "to": name})], author="ana")
+    session.store.decide([Decision("rename", {"intent": "pay", "to": name})], author="ana")
     assert name in session.view().names
 
 
 def test_what_a_new_decision_may_not_hold(session):
     name = session.store.names[-1]
     with pytest.raises(DecisionError, match="not among the utterances of this model"):
-        session.decide([Decision("move", {"texts": ["never said"], "to": name})], author="ana")
+        session.store.decide([Decision("move", {"texts": ["never said"], "to": name})], author="ana")
     parts = {f"part {i}": ["pay"] for i in range(MAX_PARTS + 1)}
     with pytest.raises(DecisionError, match=f"at most {MAX_PARTS} parts"):
-        session.decide([Decision("split", {"intent": name, "into": parts})], author="ana")
-    check_new(Decision("move", {"texts": ["never said"], "to": name}), ())  # a model without its utterances
+        session.store.decide([Decision("split", {"intent": name, "into": parts})], author="ana")
 
 
 def test_decisions_do_not_get_slower_with_splits(session, monkeypatch):
@@ -150,14 +148,7 @@ def test_decisions_do_not_get_slower_with_splits(session, monkeypatch):
         if split is None:
             break
         into = {f"{part.name} {number} {k}": list(part.utterances) for k, part in enumerate(split.parts)}
-        session.decide([Decision("split", {"intent": largest.name, "into": into})], author="ana")
+        session.store.decide([Decision("split", {"intent": largest.name, "into": into})], author="ana")
         session.view().state()
     assert number >= 3
-    session.decide([Decision("accept", {"intent": session.view().names[-1]})], author="ana")
-
-
-def test_stored_decisions_of_older_versions_are_replayed(session):
-    """What is refused today may have been recorded yesterday."""
-    store = ReviewStore(session.folder)
-    store.log.append([Decision("rename", {"intent": "pay", "to": "two\nlines"})], "ana")
-    assert "two\nlines" in store.review().names
+    session.store.decide([Decision("accept", {"intent": session.view().names[-1]})], author="ana")

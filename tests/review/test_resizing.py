@@ -46,7 +46,7 @@ def test_the_preview_is_what_happens_and_one_undo_takes_it_back(session, wanted)
     preview = session.view().resizer.preview(wanted)
     kind = "merge" if wanted < 5 else "split"
     assert (preview.present, preview.n_new, {change.kind for change in preview.changes}) == (5, wanted, {kind})
-    session.decide([Decision("comment", {"intent": "pay", "text": "hm"})], author="bo")
+    session.store.decide([Decision("comment", {"intent": "pay", "text": "hm"})], author="bo")
     entries = session.resize(wanted, author="ana", expected_version=preview.version)
     assert [entry.decision for entry in entries] == list(preview.decisions), (
         "a comment of another person is no conflict"
@@ -62,15 +62,15 @@ def test_the_preview_is_what_happens_and_one_undo_takes_it_back(session, wanted)
         if kind == "merge":
             assert change.after[0].name == change.before[0].name
             assert change.before[0].size == max(part.size for part in change.before), "the largest keeps its name"
-    assert session.undo(author="ana") == entries
+    assert session.store.undo(author="ana", only_own=True) == entries
     assert sizes(session) == before
 
 
 def test_what_a_person_decided_on_stays(session):
     first, second = new_intents(session)[:2]
-    session.decide([Decision("accept", {"intent": name}) for name in (first, second)], author="ana")
+    session.store.decide([Decision("accept", {"intent": name}) for name in (first, second)], author="ana")
     moved = [u.text for u in session.view().describer.utterances if u.intent == first][:3]
-    session.decide([Decision("move", {"texts": moved, "to": second})], author="ana")
+    session.store.decide([Decision("move", {"texts": moved, "to": second})], author="ana")
     slots = session.view().reviewed.review.slots
     fixed = {"pay", "meter", "leak", first, second}
     assert session.view().resizer.preview().fewest == 3, "two accepted ones, and one of all others"
@@ -99,7 +99,7 @@ def test_previews_are_nested_and_names_do_not_depend_on_what_was_asked_before(se
 
 def test_an_intent_of_moved_utterances_is_merged_but_not_split(session):
     texts = [u.text for u in session.view().describer.utterances if u.intent == new_intents(session)[0]][:9]
-    session.decide([Decision("move", {"texts": texts, "to": "by hand", "create": True})], author="ana")
+    session.store.decide([Decision("move", {"texts": texts, "to": "by hand", "create": True})], author="ana")
     resizer = session.view().resizer
     assert all(c.before[0].name != "by hand" for c in resizer.preview(resizer.preview().most).changes)
     session.resize(2, author="ana")
@@ -114,14 +114,14 @@ def test_conflicts_and_numbers_that_are_not_possible(session):
             session.resize(wanted, author="ana")
     with pytest.raises(DecisionError, match="there are 5 new intents already"):
         session.resize(5, author="ana")
-    session.decide([Decision("accept", {"intent": first})], author="bo")
+    session.store.decide([Decision("accept", {"intent": first})], author="bo")
     with pytest.raises(ConflictError, match=f"bo accepted {first} in the meantime; look at the preview again"):
         session.resize(4, author="ana", expected_version=seen)
     with pytest.raises(ConflictError, match="begun anew"):
         session.resize(4, author="ana", expected_version=99)
     assert len(session.store.entries()) == 1
     with pytest.raises(DecisionError, match="no decision of ana to undo"):
-        session.undo(author="ana")
+        session.store.undo(author="ana", only_own=True)
 
 
 def test_a_step_is_undone_whole_and_its_decisions_one_by_one(session):
@@ -129,7 +129,9 @@ def test_a_step_is_undone_whole_and_its_decisions_one_by_one(session):
     store.decide([Decision("accept", {"intent": name}) for name in names[:3]], author="ana")
     store.decide([Decision("accept", {"intent": names[3]})], author="bo")
     store.undo(author="ana", id=2)
-    assert [entry.id for entry in session.undo(author="ana", id=3, step=True)] == [1, 3], "what is left of it"
+    assert [entry.id for entry in session.store.undo(author="ana", only_own=True, id=3, step=True)] == [1, 3], (
+        "what is left of it"
+    )
     assert store.review().accepted == {names[3]}
     assert [entry.id for entry in store.undo(author="ana")] == [4]
 
@@ -155,8 +157,8 @@ def test_two_intents_become_eleven_and_two_again(two, tiny_encoder, tmp_path):
     assert sum(sizes(session)[name] for name in new_intents(session)) == pytest.approx(
         sum(size for name, size in before.items() if name not in ("pay", "meter", "leak")), abs=12
     )
-    session.undo(author="ana")
-    session.undo(author="ana")
+    session.store.undo(author="ana", only_own=True)
+    session.store.undo(author="ana", only_own=True)
     assert sizes(session) == before
 
 

@@ -141,7 +141,7 @@ def test_decisions_are_kept_with_author_and_time_and_can_be_undone(folder):
     store.decide([Decision("rename", {"intent": first, "to": "solar"})], author="ana")
     store.decide([Decision("merge", {"intents": ["solar"], "into": second})], author="ben")
     entries = ReviewStore(folder).entries()
-    assert [(e.id, e.author, e.decision.kind) for e in entries] == [(1, "ana", "rename"), (2, "ben", "merge")]
+    assert [(e.id, e.author, e.kind) for e in entries] == [(1, "ana", "rename"), (2, "ben", "merge")]
     with pytest.raises(DecisionError, match=r"decision 2 \(ben merged solar into .*\) builds on it"):
         store.undo(author="ana", id=1)
     assert [entry.id for entry in store.undo(author="cleo")] == [2]

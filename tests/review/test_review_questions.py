@@ -46,7 +46,7 @@ def test_questions_head_the_queue_in_the_order_of_their_gain_and_nothing_comes_t
 
 def test_similar_utterances_follow_a_move_at_the_refit(session, tiny_encoder, tmp_path):
     item, other = a_move(session)
-    session.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")
+    session.store.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")
     reviewed = load_reviewed(session.folder, encoder=tiny_encoder)
     corpus, followed = recluster(reviewed, Carried.of(reviewed).corpus)
     assert followed == item.stands_for - 1
@@ -66,7 +66,7 @@ def test_similar_utterances_follow_a_move_at_the_refit(session, tiny_encoder, tm
 
 def test_without_a_move_nothing_is_clustered_again(session, tiny_encoder):
     new = next(i.name for i in session.view().state().intents if not i.known)
-    session.decide([Decision("accept", {"intent": new})], author="ana")
+    session.store.decide([Decision("accept", {"intent": new})], author="ana")
     reviewed = load_reviewed(session.folder, encoder=tiny_encoder)
     assert recluster(reviewed, Carried.of(reviewed).corpus) == (Carried.of(reviewed).corpus, 0)
 
@@ -76,8 +76,8 @@ def test_utterances_that_a_person_assigned_stay_whatever_follows_others(session,
     reviewed = session.view().reviewed
     texts = [u.text for u in reviewed.assigned if u.intent == item.intent and not u.labelled]
     kept = [text for text in texts if text != item.text][::2]
-    session.decide([Decision("move", {"texts": kept, "to": item.intent})], author="ana")
-    session.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")
+    session.store.decide([Decision("move", {"texts": kept, "to": item.intent})], author="ana")
+    session.store.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")
     reviewed = load_reviewed(session.folder, encoder=tiny_encoder)
     names = ReviewQuestions(reviewed, LogVotes(reviewed.model)).labels()
     of_text = {reviewed.model.utterances[i].text: name for i, name in names.items()}

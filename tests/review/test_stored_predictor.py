@@ -11,7 +11,6 @@ from typing import ClassVar
 import pytest
 
 import newfound
-from newfound.errors import MissingExtra, SettingsError
 from newfound.methods.kmeans import KMeans
 from newfound.review.decisions import Decision
 from newfound.review.opening import open_stored
@@ -45,7 +44,7 @@ def assert_alike(found, expected):
 def test_answers_are_those_of_torch_with_and_without_decisions(folder, monkeypatch):
     expected = by_torch(folder, monkeypatch, top=3)
     assert_alike(newfound.predict(folder, TEXTS, device="cpu", top=3), expected)
-    assert_alike(open_stored(folder, "fp32").classify(TEXTS, top=3), expected)
+    assert_alike(open_stored(folder).classify(TEXTS, top=3), expected)
     about = json.loads((folder / "model.json").read_text())
     new = [intent["name"] for intent in about["intents"] if not intent["known"]]
     utterances = [u.text for u in newfound.load(folder).utterances if u.intent == new[1]]
@@ -57,8 +56,8 @@ def test_answers_are_those_of_torch_with_and_without_decisions(folder, monkeypat
         ],
         author="ana",
     )
-    assert_alike(open_stored(folder, "fp32").classify(TEXTS, top=3), by_torch(folder, monkeypatch, top=3))
-    (moved,) = open_stored(folder, "fp32").classify([utterances[5]])
+    assert_alike(open_stored(folder).classify(TEXTS, top=3), by_torch(folder, monkeypatch, top=3))
+    (moved,) = open_stored(folder).classify([utterances[5]])
     assert (moved.intent, moved.probability) == ("leak", 1.0)
 
 
@@ -85,9 +84,9 @@ def test_a_trained_model_is_answered_by_a_graph_of_its_own(tune, tiny_encoder, t
         "NEWFOUND_CACHE", str(tmp_path / "empty")
     )  # names are chosen by vectors, so that the fit made one
     engine._open_sessions.clear()
-    assert open_stored(tmp_path / "model", "fp32") is None, "no graph of this model was made yet"
+    assert open_stored(tmp_path / "model") is None, "no graph of this model was made yet"
     assert_alike(newfound.predict(tmp_path / "model", TEXTS, device="cpu"), expected)
-    assert_alike(open_stored(tmp_path / "model", "fp32").classify(TEXTS), expected)
+    assert_alike(open_stored(tmp_path / "model").classify(TEXTS), expected)
 
 
 def test_a_model_with_its_encoder_works_alike(folder, tmp_path, monkeypatch):
@@ -98,36 +97,9 @@ def test_a_model_with_its_encoder_works_alike(folder, tmp_path, monkeypatch):
 def test_damaged_weights_are_left_to_the_one_who_can_explain_them(folder):
     newfound.predict(folder, TEXTS, device="cpu")
     (folder / "weights.safetensors").write_bytes(b"nothing")
-    assert open_stored(folder, "fp32") is None
+    assert open_stored(folder) is None
     with pytest.raises(newfound.errors.ModelError, match=r"weights\.safetensors: damaged"):
         newfound.predict(folder, TEXTS, device="cpu")
-
-
-def test_int8_is_a_choice_behind_the_doors(folder, monkeypatch):
-    exact = newfound.predict(folder, TEXTS, device="cpu")
-    rounded = newfound.predict(folder, TEXTS, device="cpu", precision="int8")
-    assert rounded != exact
-    assert [p.probability for p in rounded] == pytest.approx([p.probability for p in exact], abs=0.2)
-    loaded = newfound.predict(newfound.load(folder), TEXTS, precision="int8")
-    assert [p.probability for p in loaded] == [p.probability for p in rounded]
-    with pytest.raises(SettingsError, match="not one of fp32, int8"):
-        newfound.predict(folder, TEXTS, precision="int4")
-    with pytest.raises(SettingsError, match="is for the CPU"):
-        newfound.predict(folder, TEXTS, precision="int8", device="cuda")
-    monkeypatch.setenv("NEWFOUND_ONNX", "0")
-    with pytest.raises(MissingExtra, match="pip install"):
-        newfound.predict(folder, TEXTS, precision="int8")
-
-
-def test_discovery_with_int8_vectors(tiny_folder, themed):
-    known, logs = themed.labelled(), themed.unlabelled()
-    settings = {"encoder": str(tiny_folder), "n_new": 2, "device": "cpu"}
-    result = newfound.discover(known, logs, precision="int8", **settings)
-    assert result.model.provenance["precision"] == "int8"
-    again = newfound.discover(known, logs, precision="int8", **settings)
-    assert [u.intent for u in again.model.utterances] == [u.intent for u in result.model.utterances]
-    with pytest.raises(SettingsError, match="for a frozen encoder"):
-        newfound.discover(known, logs, precision="int8", tune="last", **settings)
 
 
 def test_a_model_whose_encoder_has_no_graph_is_told_once(folder, monkeypatch):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import signal
 import socket
 import sqlite3
@@ -24,11 +23,6 @@ from newfound.workflows.refitting import RefitRequest, refit
 
 pytest_plugins = ["browsing_fixtures"]
 SCRIPT = '<img src=x onerror="window.owned=1">'
-
-
-@pytest.fixture
-def folder(saved, tmp_path):
-    return shutil.copytree(saved, tmp_path / "model")
 
 
 def place_of(address):

@@ -34,11 +34,6 @@ SECONDS_TO_WAIT = 300
 LABELLED = {"labelled": [{"text": "pay my bill", "label": "pay"}]}
 
 
-@pytest.fixture
-def folder(saved, tmp_path):
-    return shutil.copytree(saved, tmp_path / "model")
-
-
 def wait_until(condition, what="it"):
     deadline = time.monotonic() + SECONDS_TO_WAIT
     while not condition():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import shutil
 import socket
 import sys
 import threading
@@ -21,11 +20,6 @@ from newfound.serve.batching import Batcher
 from newfound.serve.server import listen
 from newfound.serve.service import Service
 from waiting import SECONDS_TO_WAIT, until
-
-
-@pytest.fixture
-def folder(saved, tmp_path):
-    return shutil.copytree(saved, tmp_path / "model")
 
 
 def place_of(address):

@@ -51,6 +51,7 @@ def test_every_post_has_an_example_that_is_valid(description):
             getattr(requests, name).model_validate(example)
 
 
+DECISION = {"author": "a", "version": 0, "decisions": [{"accept": "pay"}]}
 BAD = [
     ("post", "/v1/predict", {"json": {"texts": []}}, 422),
     ("post", "/v1/predict", {"json": {"texts": ["a"], "stray": 1}}, 422),
@@ -61,6 +62,7 @@ BAD = [
     ("post", "/v1/review/decisions", {"json": {"author": "a", "version": 0, "decisions": [{"accept": "nosuch"}]}}, 422),
     ("post", "/v1/review/decisions", {"json": {"author": "a", "version": 9, "decisions": [{"accept": "pay"}]}}, 409),
     ("post", "/v1/review/undo", {"json": {"author": "a", "version": 0, "model": "other"}}, 409),
+    ("post", "/v1/review/decisions", {"json": {**DECISION, "model": "other"}}, 409),
     ("post", "/v1/review/serve", {"json": {"author": "a"}}, 409),
     ("post", "/v1/estimate", {"json": {"known": [{"text": "a", "label": x} for x in "bc"], "logs": ["d"]}}, 409),
     ("post", "/v1/predict", {"json": {"texts": ["a"]}, "headers": {"origin": "http://elsewhere"}}, 403),

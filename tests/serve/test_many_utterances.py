@@ -27,23 +27,6 @@ def decide(client, *decisions):
     return client.post("/v1/review/decisions", json={"author": "ana", "version": version, "decisions": decisions})
 
 
-def test_a_search_is_read_in_parts_and_names_all_its_hits(client):
-    hits = get(client, "search", q="a")
-    assert len(hits["utterances"]) == 100 < hits["total"] == len(hits["ids"])
-    rest = get(client, "search", q="a", start=100)
-    assert [u["id"] for u in hits["utterances"] + rest["utterances"]] == hits["ids"][:200]
-    assert rest["ids"] == hits["ids"]
-
-
-@pytest.mark.parametrize(("path", "more"), [("search", {"q": "a"}), ("intent", {"name": "pay"})])
-def test_labelled_utterances_can_be_left_out(client, path, more):
-    everything, logs = get(client, path, **more), get(client, path, **more, logs_only=True)
-    assert {u["labelled"] for u in everything["utterances"]} == {True, False}
-    assert not any(u["labelled"] for u in logs["utterances"])
-    assert set(logs["ids"]) < set(everything["ids"])
-    assert logs["total"] == len(logs["ids"])
-
-
 def test_a_selection_says_what_each_intent_would_lose(client):
     page = get(client, "intent", name="pay")
     other = get(client, "intent", name="meter")["ids"][:1]

@@ -67,17 +67,6 @@ def test_a_refit_reports_each_of_its_steps(saved, tiny_encoder, tmp_path):
     assert job["seconds"] > 0
 
 
-def test_decisions_about_another_model_are_refused(saved, tiny_encoder, tmp_path):
-    folder = shutil.copytree(saved, tmp_path / "model")
-    with client_of(folder, tiny_encoder) as client:
-        body = {"author": "ana", "version": 0, "decisions": [{"accept": {"intent": "pay"}}]}
-        answer = client.post("/v1/review/decisions", json={**body, "model": "another"})
-        assert answer.status_code == 409
-        assert "another model is served now" in answer.json()["detail"]
-        model = client.get("/v1/review/state").json()["model"]
-        assert client.post("/v1/review/decisions", json={**body, "model": model}).status_code == 200
-
-
 def test_news_tell_what_others_did_and_keep_no_session_alive(saved, tiny_encoder, tmp_path, monkeypatch):
     now = 0.0
     monkeypatch.setattr(access, "time", SimpleNamespace(monotonic=lambda: now))

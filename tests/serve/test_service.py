@@ -16,11 +16,6 @@ from newfound.serve.service import Service
 from waiting import until
 
 
-@pytest.fixture
-def folder(saved, tmp_path):
-    return shutil.copytree(saved, tmp_path / "model")
-
-
 def rename(folder, to):
     ReviewStore(folder).decide([Decision("rename", {"intent": ReviewStore(folder).names[-1], "to": to})], author="ana")
 

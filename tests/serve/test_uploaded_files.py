@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import io
-import shutil
 import sys
 import tempfile
 import zipfile
@@ -21,11 +20,6 @@ from newfound.serve.routes import training
 from waiting import until
 
 TABLE = b"created,customer_message\n2026-01-05,where is my card\n2026-01-06,pay my bill\n"
-
-
-@pytest.fixture
-def folder(saved, tmp_path):
-    return shutil.copytree(saved, tmp_path / "model")
 
 
 @pytest.fixture

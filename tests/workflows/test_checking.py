@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -124,12 +125,7 @@ def test_the_server_finds_the_same(faulty, saved, tiny_encoder):
         body = {"known": [{"text": t, "label": y} for t, y in zip(*faulty, strict=True)]}
         answer = client.post("/v1/check", json=body).json()
         refused = client.post("/v1/check", json={"known": body["known"][1:3]})
-    assert answer["label_errors"] == [asdict(error) for error in expected.label_errors]
-    assert answer["few_examples"] == {"house": 1}
-    assert answer["misspelt"] == {}
-    assert [use["label"] for use in answer["conflicts"][0]["uses"]] == [
-        label for _, label in expected.conflicts[0].uses
-    ]
+    assert answer == json.loads(json.dumps(asdict(expected)))
     assert 400 <= refused.status_code < 500
 
 

@@ -26,8 +26,8 @@ def folder(saved, tiny_encoder, tmp_path):
     session = ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
     first, other = (intent.name for intent in session.view().state().intents if not intent.known)
     texts = [u.text for u in session.view().describer.utterances if u.intent == first]
-    session.decide([Decision("move", {"texts": texts, "to": other})], author="ana")
-    session.decide([Decision("rename", {"intent": first, "to": "empty"})], author="ana")
+    session.store.decide([Decision("move", {"texts": texts, "to": other})], author="ana")
+    session.store.decide([Decision("rename", {"intent": first, "to": "empty"})], author="ana")
     return session.folder
 
 

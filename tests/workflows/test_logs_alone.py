@@ -10,7 +10,7 @@ import newfound
 from commands import newfound as command
 from conftest import themed_corpus
 from newfound.data.corpus import Corpus
-from newfound.errors import DataError, NothingAccepted, NothingToExport
+from newfound.errors import DataError, DecisionError, NothingToExport
 from newfound.exports.registry import EXPORTS
 from newfound.report.page import write_page
 from newfound.review.decisions import Decision
@@ -63,7 +63,7 @@ def test_the_model_predicts_is_evaluated_reported_and_exported(folder, texts, ti
 
 def test_accepted_intents_are_known_after_an_update_and_after_a_refit(folder, texts, tiny_encoder, tmp_path):
     newer = ["cancel book today stop", "cancel book now stop", "please cancel book", "stop cancel book late"]
-    with pytest.raises(NothingAccepted):
+    with pytest.raises(DecisionError, match="no new intent was accepted yet"):
         newfound.update(folder, newer, encoder=tiny_encoder, **FAST)
     names = [intent.name for intent in newfound.load(folder, encoder=tiny_encoder).intents]
     _accept(folder, names[0])

@@ -51,7 +51,9 @@ def test_a_messy_file_goes_through_with_clear_warnings_and_a_sane_result(tmp_pat
         csv.writer(file).writerows([("text", "label"), *((task.train.texts[i], labels[i]) for i in known)])
     (tmp_path / "logs.csv").write_bytes(messy_csv(task))
     files = (tmp_path / "known.csv", tmp_path / "logs.csv")
-    done = newfound("discover", *files, "--n-new", len(task.new), "--device", "cpu", "--out", tmp_path / "model")
+    # Fine-tuning takes minutes and is tested on everyday logs; what is read and said here does not depend on it.
+    options = ("--n-new", len(task.new), "--device", "cpu", "--effort", "quick")
+    done = newfound("discover", *files, *options, "--out", tmp_path / "model")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stderr.split())
     for expected in (
@@ -68,7 +70,7 @@ def test_a_messy_file_goes_through_with_clear_warnings_and_a_sane_result(tmp_pat
     )
     predicted = model.predict_ids(list(task.test.texts))
     strict = both_protocols(task.gold_ids(task.test), predicted, len(task.known))["strict"]
-    assert strict.ind_acc > 65
-    assert strict.ood_acc > 55
+    assert strict.ind_acc > 70, "79.6 on two cores"
+    assert strict.ood_acc > 65, "76.6"
     lines = (tmp_path / "model" / "utterances.jsonl").read_text("utf-8").splitlines()
     assert all(json.loads(line)["text"].strip() for line in lines)

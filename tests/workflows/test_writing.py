@@ -142,7 +142,7 @@ def test_what_is_stopped_leaves_nothing(saved, table, tmp_path, monkeypatch, sto
     def fail(*args, **kwargs):
         raise stop
 
-    monkeypatch.setattr("newfound.exports.predictions.CommaSeparated.write_rows", fail)
+    monkeypatch.setattr("newfound.exports.predictions._cells", fail)
     done = newfound("predict", saved, table, "--out", tmp_path / "out.csv")
     assert done.returncode == (130 if stop is KeyboardInterrupt else 1)
     assert names_in(tmp_path) == ["logs.parquet"]

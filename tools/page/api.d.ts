@@ -37,21 +37,20 @@ declare namespace Api {
     after: Array<Api.Part>;
   }
 
-  interface CheckOut {
+  interface CheckResult {
     utterances: number;
     intents: number;
     label_errors: Array<Api.LabelError>;
     near_duplicates: Array<Api.NearDuplicate>;
-    conflicts: Array<Api.LabelConflict>;
-    few_examples: Record<string, number>;
-    misspelt: Record<string, string>;
+    conflicts: Array<Api.Conflict>;
+    few_examples: Array<[string, number]>;
+    misspelt: Array<[string, string]>;
+    path: string | null;
   }
 
-  interface Comment {
-    id: number;
-    at: string;
-    author: string;
+  interface Conflict {
     text: string;
+    uses: Array<[number, string]>;
   }
 
   interface ConfusedPair {
@@ -69,7 +68,7 @@ declare namespace Api {
 
   interface Decided {
     version: number;
-    entries: Array<Api.EntryOut>;
+    entries: Array<Api.Entry>;
   }
 
   interface Decision {
@@ -99,8 +98,8 @@ declare namespace Api {
     model: string;
     at: string;
     author: string | null;
+    entries: Array<Api.Entry>;
     total: number;
-    entries: Array<Api.EntryOut>;
   }
 
   interface EmergingIntent {
@@ -109,15 +108,15 @@ declare namespace Api {
     exemplars: Array<string>;
   }
 
-  interface EntryOut {
+  interface Entry {
     id: number;
     at: string;
     author: string;
     kind: string;
-    words: string;
     arguments: Record<string, unknown>;
     undone_at: string | null;
     undone_by: string | null;
+    words: string;
   }
 
   interface Estimate {
@@ -155,10 +154,12 @@ declare namespace Api {
     no_intent: Api.NoIntentScores | null;
   }
 
-  interface EventOut {
+  interface Event {
     at: string;
     author: string;
     words: string;
+    id: number;
+    is_undo: boolean;
   }
 
   interface Explanation {
@@ -217,12 +218,30 @@ declare namespace Api {
   }
 
   interface Grouped {
-    intents: Array<Api.ShownIntent>;
+    intents: Array<Api.Intent>;
     levels: Array<number>;
   }
 
-  interface Health {
-    status: string;
+  interface Intent {
+    name: string;
+    known: boolean;
+    size: number;
+    exemplars: Array<string>;
+    keywords: Array<string>;
+    border: Array<string>;
+    accepted: boolean;
+    labelled: number;
+    certainty: number | null;
+    overlaps: Array<Api.Overlap>;
+    position: [number, number] | null;
+    min_similarity: number;
+    takes_wordless: boolean;
+    takes_small_talk: boolean;
+    volume: Api.Volume | null;
+    id: string;
+    path: string | null;
+    status: "known" | "accepted" | "new";
+    expected_error: number | null;
   }
 
   interface IntentChange {
@@ -252,28 +271,32 @@ declare namespace Api {
   }
 
   interface IntentPage {
-    id: string;
     name: string;
-    path: string | null;
-    status: "known" | "accepted" | "new";
     known: boolean;
     size: number;
+    exemplars: Array<string>;
+    keywords: Array<string>;
+    border: Array<string>;
+    accepted: boolean;
     labelled: number;
     certainty: number | null;
-    expected_error: number | null;
-    keywords: Array<string>;
-    exemplars: Array<string>;
-    border: Array<string>;
     overlaps: Array<Api.Overlap>;
     position: [number, number] | null;
+    min_similarity: number;
+    takes_wordless: boolean;
+    takes_small_talk: boolean;
     volume: Api.Volume | null;
+    id: string;
+    path: string | null;
+    status: "known" | "accepted" | "new";
+    expected_error: number | null;
     merges: Array<Api.MergeProposal>;
     split: Api.SplitProposal | null;
     total: number;
     occurrences: number;
     utterances: Array<Api.ListedUtterance>;
     ids: Array<number>;
-    comments: Array<Api.Comment>;
+    comments: Array<Api.Entry>;
     n_comments: number;
   }
 
@@ -287,7 +310,7 @@ declare namespace Api {
   }
 
   interface Intents {
-    intents: Array<Api.ShownIntent>;
+    intents: Array<Api.Intent>;
   }
 
   interface JobState {
@@ -318,22 +341,12 @@ declare namespace Api {
     falls: boolean;
   }
 
-  interface LabelConflict {
-    text: string;
-    uses: Array<Api.LabelUse>;
-  }
-
   interface LabelError {
     line: number;
     text: string;
     label: string;
     likely: string;
     margin: number;
-  }
-
-  interface LabelUse {
-    line: number;
-    label: string;
   }
 
   interface Limits {
@@ -350,21 +363,25 @@ declare namespace Api {
   }
 
   interface ListedIntent {
-    id: string;
     name: string;
-    path: string | null;
-    status: "known" | "accepted" | "new";
     known: boolean;
     size: number;
+    exemplars: Array<string>;
+    keywords: Array<string>;
+    border: Array<string>;
+    accepted: boolean;
     labelled: number;
     certainty: number | null;
-    expected_error: number | null;
-    keywords: Array<string>;
-    exemplars: Array<string>;
-    border: Array<string>;
     overlaps: Array<Api.Overlap>;
     position: [number, number] | null;
+    min_similarity: number;
+    takes_wordless: boolean;
+    takes_small_talk: boolean;
     volume: Api.Volume | null;
+    id: string;
+    path: string | null;
+    status: "known" | "accepted" | "new";
+    expected_error: number | null;
     number: number;
     comments: number;
     share: number;
@@ -384,7 +401,7 @@ declare namespace Api {
 
   interface Log {
     total: number;
-    entries: Array<Api.EntryOut>;
+    entries: Array<Api.Entry>;
     earlier: Array<Api.EarlierTraining>;
   }
 
@@ -452,7 +469,7 @@ declare namespace Api {
     model: string;
     name: string;
     version: number;
-    events: Array<Api.EventOut>;
+    events: Array<Api.Event>;
     job: string;
   }
 
@@ -492,10 +509,6 @@ declare namespace Api {
     id: number;
     checked: boolean;
     other: number;
-  }
-
-  interface Pairs {
-    pairs: Array<Api.ConfusedPair>;
   }
 
   interface Part {
@@ -625,24 +638,6 @@ declare namespace Api {
     ratio: number;
   }
 
-  interface ShownIntent {
-    id: string;
-    name: string;
-    path: string | null;
-    status: "known" | "accepted" | "new";
-    known: boolean;
-    size: number;
-    labelled: number;
-    certainty: number | null;
-    expected_error: number | null;
-    keywords: Array<string>;
-    exemplars: Array<string>;
-    border: Array<string>;
-    overlaps: Array<Api.Overlap>;
-    position: [number, number] | null;
-    volume: Api.Volume | null;
-  }
-
   interface SplitProposal {
     separation: number;
     parts: Array<Api.Part>;
@@ -677,12 +672,6 @@ declare namespace Api {
     emerging: Array<Api.EmergingIntent>;
   }
 
-  interface Undone {
-    version: number;
-    undone: Api.EntryOut;
-    entries: Array<Api.EntryOut>;
-  }
-
   interface UpdateChanges {
     new: Array<string>;
     found_again: Array<string>;
@@ -708,8 +697,8 @@ declare namespace Api {
 }
 
 interface Gets {
-  "/healthz": { query: {}; answer: Api.Health };
-  "/readyz": { query: {}; answer: Api.Health };
+  "/healthz": { query: {}; answer: Record<string, string> };
+  "/readyz": { query: {}; answer: Record<string, string> };
   "/v1/audit": { query: { questions?: number }; answer: Api.AuditResult };
   "/v1/export": { query: {}; answer: Api.Exports };
   "/v1/intents": { query: {}; answer: Api.Intents };
@@ -721,7 +710,7 @@ interface Gets {
   "/v1/review/map": { query: {}; answer: Api.LogMap };
   "/v1/review/news": { query: { since?: number }; answer: Api.News };
   "/v1/review/pair": { query: { first: string; second: string }; answer: Api.PairPage };
-  "/v1/review/pairs": { query: {}; answer: Api.Pairs };
+  "/v1/review/pairs": { query: {}; answer: Array<Api.ConfusedPair> };
   "/v1/review/queue": { query: { most?: number; shown?: number | null }; answer: Api.Queue };
   "/v1/review/resize": { query: { to?: number | null }; answer: Api.Resizing };
   "/v1/review/search": { query: { q: string; start?: number; logs_only?: boolean }; answer: Api.Page };
@@ -733,7 +722,7 @@ interface Gets {
 
 interface Posts {
   "/v1/audit": { query: {}; answer: Api.AuditResult };
-  "/v1/check": { query: {}; answer: Api.CheckOut };
+  "/v1/check": { query: {}; answer: Api.CheckResult };
   "/v1/discover": { query: {}; answer: Api.JobState };
   "/v1/estimate": { query: {}; answer: Api.EstimateOut };
   "/v1/evaluate": { query: {}; answer: Api.EvaluationScores };
@@ -747,7 +736,7 @@ interface Posts {
   "/v1/review/resize": { query: {}; answer: Api.Decided };
   "/v1/review/selection": { query: {}; answer: Api.Selection };
   "/v1/review/serve": { query: {}; answer: Api.Served };
-  "/v1/review/undo": { query: {}; answer: Api.Undone };
+  "/v1/review/undo": { query: {}; answer: Api.Decided };
   "/v1/thresholds": { query: {}; answer: Api.ThresholdsResult };
   "/v1/trends": { query: {}; answer: Api.Trends };
   "/v1/update": { query: {}; answer: Api.JobState };

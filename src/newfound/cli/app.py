@@ -12,7 +12,7 @@ from newfound.cli.errors import message_with_flags
 from newfound.cli.options import with_option_groups
 from newfound.cli.show import forget_output
 from newfound.errors import Interrupted, NewfoundError
-from newfound.threads import settle_threads
+from newfound.threads import limit_threads
 from newfound.version import __version__
 
 EXIT_CODE_OF_CTRL_C = 130
@@ -67,7 +67,7 @@ app.add_typer(data.app, name="data", rich_help_panel="For researchers")
 
 def main() -> NoReturn:
     """Run the command line. An error is one line and exit code 2; with `--debug` anywhere, the traceback is shown."""
-    settle_threads()
+    limit_threads()
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         code = app(arguments, standalone_mode=False)

@@ -17,14 +17,12 @@ from newfound.cli.options import (
     FileOptions,
     LanguageModelOptions,
     ModelEncoderOption,
-    PrecisionOption,
     SeedOption,
     TimeColumnOption,
     TimedLogOptions,
     TuneOption,
     join_names,
     one_of,
-    parse_precision,
     share_without_intent,
     whole_number_or_auto,
 )
@@ -102,11 +100,10 @@ class FitOptions:
     tune: TuneOption = defaults.TUNE
     device: DeviceOption = defaults.DEVICE
     seed: SeedOption = defaults.SEED
-    precision: PrecisionOption = defaults.PRECISION
 
     def request_fields(self) -> dict[str, Any]:
         """Return the fields of a request."""
-        return {**asdict(self), "precision": parse_precision(self.precision)}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ REMEDIES = {
     "encoding": "name its encoding with --encoding",
     "fewer_workers": "choose fewer with --workers",
     "format": "name its format with --format",
-    "fp32": "use --precision fp32",
     "guesses": "add --with-guesses, with a lower --min-probability if one is given",
     "heads": "use --tune heads",
     "host": "choose another --host or --port",

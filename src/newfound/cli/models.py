@@ -20,10 +20,8 @@ from newfound.cli.options import (
     LogOptions,
     ModelArgument,
     ModelEncoderOption,
-    PrecisionOption,
     join_names,
     one_of,
-    parse_precision,
     share,
 )
 from newfound.cli.progress import reporter_for_terminal
@@ -121,7 +119,6 @@ def predict(
     fallback: Annotated[
         str | None, typer.Option(help="The label of texts of no intent, for instance below --threshold.")
     ] = None,
-    precision: PrecisionOption = defaults.PRECISION,
     explain: Annotated[
         bool,
         typer.Option(
@@ -157,7 +154,6 @@ def predict(
         "top": top,
         "threshold": share(threshold, "--threshold"),
         "fallback": fallback,
-        "precision": parse_precision(precision),
     }
     chosen, reporter = engine.request_fields(), reporter_for_terminal()
     on_ray = chosen["engine"] == "ray"
@@ -208,7 +204,6 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the evaluation as JSON.")] = False,
     encoder: ModelEncoderOption = None,
     device: DeviceOption = defaults.DEVICE,
-    precision: PrecisionOption = defaults.PRECISION,
 ) -> None:
     """Compare predictions with labels: accuracy, macro-F1, calibration, new intents and the worst confused pairs."""
     from newfound.workflows.evaluation import EvaluateRequest
@@ -222,7 +217,6 @@ def evaluate(
         device=device,
         read=files.read_options(),
         overwrite=force,
-        precision=parse_precision(precision),
         out_of_scope=out_of_scope,
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
@@ -241,12 +235,11 @@ def trends(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     encoder: ModelEncoderOption = None,
     device: DeviceOption = defaults.DEVICE,
-    precision: PrecisionOption = defaults.PRECISION,
 ) -> None:
     """Say what changed since the model was made: volumes and new intents. Exit code 3 if anything did."""
     from newfound.workflows.trending import trends as run_workflow
 
-    settings: dict[str, Any] = {"encoder": encoder, "device": device, "precision": parse_precision(precision)}
+    settings: dict[str, Any] = {"encoder": encoder, "device": device}
     result = run_workflow(model, logs, read=files.read_options(), **settings, reporter=reporter_for_terminal())
     if as_json:
         print_json(asdict(result))
@@ -321,7 +314,7 @@ def report(
 def export(
     model: ModelArgument,
     to: Annotated[str, typer.Option(help=f"The format: {join_names([*EXPORTS, *MODEL_EXPORTS])}.")],
-    out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets, argilla and onnx.")],
+    out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets and onnx.")],
     language: Annotated[str, typer.Option(help="The utterances' language code.")] = defaults.LANGUAGE,
     only: Annotated[
         str | None, typer.Option(help="new: only intents that were not known before; accepted: only accepted ones.")
@@ -343,7 +336,6 @@ def export(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export at --out.")] = False,
     encoder: ModelEncoderOption = None,
-    precision: Annotated[str, typer.Option(help="Of an ONNX graph: fp32 or int8.")] = defaults.PRECISION,
 ) -> None:
     """Write what people labelled or accepted as training data of a bot platform, or the classifier as an ONNX graph."""
     from newfound.workflows.exporting import ExportRequest, Only
@@ -359,7 +351,6 @@ def export(
         with_guesses=with_guesses,
         overwrite=force,
         encoder=encoder,
-        precision=parse_precision(precision),
     )
     result = run_workflow(request, reporter=NullReporter())  # what is left out is printed below
     if result.counts is None:

@@ -15,7 +15,7 @@ import typer
 from newfound import defaults
 from newfound.data.readers import READERS
 from newfound.data.rows import ReadOptions
-from newfound.defaults import NoIntent, Precision
+from newfound.defaults import NoIntent
 from newfound.encoders.registry import RELEASES
 from newfound.errors import SettingsError
 from newfound.llm.settings import DEFAULT_ANSWER_TOKENS, DEFAULT_REQUEST_BUDGET, LanguageModelSettings
@@ -67,12 +67,6 @@ def one_of(value: str, option: str, *choices: str) -> Any:
     return value
 
 
-def parse_precision(text: str) -> Precision:
-    """Parse a precision."""
-    precision: Precision = one_of(text, "--precision", *get_args(Precision))
-    return precision
-
-
 def join_names(names: Any, conjunction: str = "or") -> str:
     """Return names as `a, b or c`."""
     *others, last = map(str, names)
@@ -100,9 +94,6 @@ EffortOption = Annotated[
 ModelEncoderOption = Annotated[
     str | None,
     typer.Option("--encoder", help="The folder of the model's encoder, if the model folder does not have it."),
-]
-PrecisionOption = Annotated[
-    str, typer.Option("--precision", help="fp32, or int8: faster on a CPU, with probabilities that differ a little.")
 ]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 SeedOption = Annotated[

@@ -10,13 +10,10 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from newfound import defaults
 from newfound.cli.options import (
     LanguageModelOptions,
     ModelArgument,
     ModelEncoderOption,
-    PrecisionOption,
-    parse_precision,
 )
 from newfound.errors import SettingsError
 
@@ -39,7 +36,6 @@ class ServerOptions:
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="Believe the forwarding headers of a reverse proxy.")
     ] = False
-    precision: PrecisionOption = defaults.PRECISION
 
 
 def serve(
@@ -85,6 +81,5 @@ def start_server(
         log_requests=not quiet,
         behind_proxy=server.behind_proxy,
         llm=asking.settings(),
-        precision=parse_precision(server.precision),
     )
     run_server(model, settings, encoder=encoder, open_page=open_page, announce=announce)

@@ -22,7 +22,6 @@ class Origin:
     source: str = ""  # for instance the name of a file; empty if it is not known
     count: int = 1  # how often the utterance occurred
     days: Days = ()  # on which it occurred, and how often on each; those without a time are missing
-    probability: float = 1.0  # of its label; 1 if a person gave it
 
 
 LABELLED, FROM_LOGS = Origin(labelled=True), Origin(labelled=False)

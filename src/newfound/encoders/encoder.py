@@ -15,20 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from newfound import defaults
-from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache, folder_name
 from newfound.encoders.families import family_of
 from newfound.encoders.layers import Stack
 from newfound.encoders.light import LightEncoder, NotSupported, load_sentence_transformer
-from newfound.encoders.precision import can_build, check_precision, name_of_precision
+from newfound.encoders.onnx import can_build
 from newfound.encoders.ragged import Ragged
 from newfound.encoders.registry import RELEASES, check_modules, hash_of, locate
 from newfound.encoders.tail import Features, Pooling, Tail, Tune, pool_hidden_states, pooling_of, run_trunk
@@ -57,7 +54,6 @@ class Encoder:
     ) -> None:
         """Wrap a loaded SentenceTransformer or `LightEncoder`; `load_encoder` does so by name (see there)."""
         self.name = name
-        self.precision: Precision = defaults.PRECISION
         self._prompt: TokenizerPrompt | None = None
         self.graph_problem: str | None = None
         self._kept: GraphSession | None = None
@@ -97,15 +93,7 @@ class Encoder:
         if pooling in (None, self.pooling) and self._limit_length(max_length) == self.max_length:
             return self
         other = Encoder(self.name, self._st, pooling=pooling, max_length=max_length, cache=self.cache)
-        other.precision, other._prompt = self.precision, self._prompt
-        return other
-
-    def with_precision(self, precision: Precision) -> Encoder:
-        """Return the same encoder with another precision; itself if it is the same."""
-        if precision == self.precision:
-            return self
-        other = copy(self)
-        other.precision, other.graph_problem = precision, None
+        other._prompt = self._prompt
         return other
 
     def session(self, tail: Tail | None = None, dense: torch.nn.Linear | None = None) -> GraphSession | None:
@@ -113,11 +101,7 @@ class Encoder:
 
         An encoder that has no graph is run by torch, and `graph_problem` says why. The trained end of the encoder and
         the trained layer after the pooling, if there are any, become part of the graph.
-
-        Raises:
-            EncoderError: The precision is int8, and there is no graph.
         """
-        check_precision(self.precision, self.device.type)
         if self.device.type != "cpu" or self.graph_problem is not None or not can_build():
             return None
         from newfound.encoders.onnx.engine import open_session
@@ -125,8 +109,6 @@ class Encoder:
         try:
             session = open_session(self, tail, dense)
         except EncoderError as error:
-            if self.precision == "int8":
-                raise
             self.graph_problem = f"{error}; torch encodes instead"
             return None
         if tail is None and dense is None:
@@ -281,7 +263,7 @@ class Encoder:
             "padding": str(self.pooling == "padded-mean"),
             "pooling": pooling,
             "max_length": self.max_length,
-            "dtype": name_of_precision("fp32" if tune.layers else self.precision),
+            "dtype": "float32",
         }
 
     def vectors_folder(self) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from newfound import defaults
 from newfound.data.rows import MAX_TEXT_LENGTH
-from newfound.defaults import Precision
 from newfound.errors import SettingsError
 from newfound.exports.predictions import PREDICTION_COLUMNS, THRESHOLD_COLUMN
 from newfound.model.types import Prediction
@@ -57,7 +56,6 @@ class PredictorSettings:
     device: str = defaults.DEVICE
     top: int = 0  # how many of the most probable intents each prediction holds
     limits: PredictionLimits = PredictionLimits()
-    precision: Precision = defaults.PRECISION
 
     def check(self) -> None:
         self.limits.check()
@@ -93,9 +91,7 @@ class Predictor:
             return self._source
         from newfound.review.opening import open_predictor
 
-        settings = self.settings
-        device = "cpu" if settings.precision == "int8" else settings.device
-        return open_predictor(self._source, settings.encoder, device, settings.precision)
+        return open_predictor(self._source, self.settings.encoder, self.settings.device)
 
     @property
     def top(self) -> int:

@@ -19,7 +19,7 @@ from typing import Any
 
 from newfound.data.parquet import ENDINGS
 from newfound.engines.predictor import Predictor, PredictorSettings
-from newfound.errors import EngineError, MissingExtra, NoGpu, SettingsError
+from newfound.errors import EngineError, MissingExtra, SettingsError
 from newfound.exports.predictions import PREDICTION_COLUMNS, THRESHOLD_COLUMN, arrow_fields
 from newfound.text import first_line
 from newfound.version import __version__
@@ -198,7 +198,7 @@ def _resources(settings: RaySettings) -> tuple[str, dict[str, float], int]:
     if cores < MIN_CORES:
         raise EngineError(f"the Ray cluster has {cores} cores and needs {MIN_CORES}")
     if settings.device == "cuda" and not has_gpus:
-        raise NoGpu
+        raise SettingsError("device='cuda', but torch sees no GPU here", "cpu")
     if has_gpus and settings.device != "cpu":
         return "cuda", {"num_cpus": CORES_OF_A_WORKER, "num_gpus": 1}, int(cluster["GPU"])
     return "cpu", {"num_cpus": CORES_OF_A_WORKER}, cores

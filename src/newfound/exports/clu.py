@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from newfound.data.corpus import Corpus
-from newfound.exports.common import by_intent
+from newfound.exports.common import Project, by_intent
 from newfound.files import to_json
 
 MAX_TEXT_LENGTH = 500  # characters; a longer text makes the import fail
 
 
-def to_clu(corpus: Corpus, name: str, language: str) -> bytes:
+def to_clu(corpus: Corpus, project: Project) -> bytes:
     """Return a corpus as a CLU project."""
     grouped = by_intent(corpus)
     utterances = [
-        {"text": text[:MAX_TEXT_LENGTH], "intent": intent, "language": language, "dataset": "Train", "entities": []}
+        {
+            "text": text[:MAX_TEXT_LENGTH],
+            "intent": intent,
+            "language": project.language,
+            "dataset": "Train",
+            "entities": [],
+        }
         for intent, texts in grouped.items()
         for text in texts
     ]
@@ -23,10 +29,10 @@ def to_clu(corpus: Corpus, name: str, language: str) -> bytes:
             "stringIndexType": "Utf16CodeUnit",
             "metadata": {
                 "projectKind": "Conversation",
-                "projectName": name,
+                "projectName": project.name,
                 "multilingual": False,
                 "description": "exported by newfound",
-                "language": language,
+                "language": project.language,
                 "settings": {"confidenceThreshold": 0},
             },
             "assets": {

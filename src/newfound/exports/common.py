@@ -1,7 +1,6 @@
 """Functions that the writers of several platforms share.
 
-A writer returns the file for a corpus, the name of the project and the language code of its utterances; formats that
-know neither of the latter ignore them.
+A writer returns the file for a corpus and a `Project`, of which most formats say only a part.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from newfound.data.corpus import Corpus
+from newfound.defaults import LANGUAGE
 from newfound.encoders.registry import RELEASES
 from newfound.model.types import Status
 
@@ -22,23 +22,14 @@ ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time of the format, so that equ
 
 
 @dataclass(frozen=True, slots=True)
-class IntentFacts:
-    """What a format may say of an intent besides its utterances."""
+class Project:
+    """What a format may say of a model besides its utterances."""
 
-    status: Status = "known"
-    threshold: float | None = None  # the least probability at which a prediction of it is trusted
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
-    """What a format may say of the model besides the utterances."""
-
+    name: str = "newfound"  # of the project on the platform
+    language: str = LANGUAGE  # of the utterances, a code
     encoder: str = RELEASES["minilm"].repo  # as sentence-transformers loads it
-    intents: Mapping[str, IntentFacts] = field(default_factory=dict)
-
-    def of(self, intent: str) -> IntentFacts:
-        """Return what is known of an intent."""
-        return self.intents.get(intent, IntentFacts())
+    statuses: Mapping[str, Status] = field(default_factory=dict)  # of the intents; known by default
+    thresholds: Mapping[str, float] = field(default_factory=dict)  # least probabilities at which they are trusted
 
 
 def by_intent(corpus: Corpus) -> dict[str, list[str]]:

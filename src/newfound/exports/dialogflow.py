@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from newfound.data.corpus import Corpus
-from newfound.exports.common import by_intent, file_name, stable_id, zip_files
+from newfound.exports.common import Project, by_intent, file_name, stable_id, zip_files
 from newfound.files import to_json
 
 
-def to_dialogflow_es(corpus: Corpus, name: str, language: str) -> bytes:
+def to_dialogflow_es(corpus: Corpus, project: Project) -> bytes:
     """Return a corpus as an agent of Dialogflow ES."""
     files: dict[str, Any] = {
         "package.json": {"version": "1.0.0"},
-        "agent.json": {"displayName": name, "language": language, "defaultTimezone": "Etc/UTC"},
+        "agent.json": {"displayName": project.name, "language": project.language, "defaultTimezone": "Etc/UTC"},
     }
     for intent, texts in by_intent(corpus).items():
         about = {
-            "id": stable_id(name, intent),
+            "id": stable_id(project.name, intent),
             "name": intent,
             "auto": True,
             "contexts": [],
@@ -29,20 +29,20 @@ def to_dialogflow_es(corpus: Corpus, name: str, language: str) -> bytes:
         }
         phrases = [
             {
-                "id": stable_id(name, intent, text),
+                "id": stable_id(project.name, intent, text),
                 "data": [{"text": text, "userDefined": False}],
                 "isTemplate": False,
                 "count": 0,
-                "lang": language,
+                "lang": project.language,
             }
             for text in texts
         ]
         files[f"intents/{file_name(intent)}.json"] = about
-        files[f"intents/{file_name(intent)}_usersays_{language}.json"] = phrases
+        files[f"intents/{file_name(intent)}_usersays_{project.language}.json"] = phrases
     return zip_files({path: to_json(content) for path, content in files.items()})
 
 
-def to_dialogflow_cx(corpus: Corpus, name: str, language: str) -> bytes:
+def to_dialogflow_cx(corpus: Corpus, project: Project) -> bytes:
     """Return a corpus as Intent resources of Dialogflow CX."""
     intents = [
         {
@@ -53,4 +53,4 @@ def to_dialogflow_cx(corpus: Corpus, name: str, language: str) -> bytes:
         }
         for intent, texts in by_intent(corpus).items()
     ]
-    return to_json({"languageCode": language, "intents": intents})
+    return to_json({"languageCode": project.language, "intents": intents})

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from newfound.data.corpus import Corpus
-from newfound.exports.common import one_line, stable_id
+from newfound.exports.common import Project, one_line, stable_id
 from newfound.files import to_json
 
 TEXT_FIELD = "text"  # <Text name="text" value="$text"/>
 CHOICES_NAME = "intent"  # <Choices name="intent" toName="text" choice="single">
 
 
-def to_label_studio(corpus: Corpus, name: str, language: str) -> bytes:
+def to_label_studio(corpus: Corpus, project: Project) -> bytes:
     """Return a corpus as tasks of Label Studio.
 
     What a person labelled is an annotation of its task; what the model assigned is a prediction, which Label Studio
@@ -33,6 +33,6 @@ def to_label_studio(corpus: Corpus, name: str, language: str) -> bytes:
         if origin.labelled:
             task["annotations"] = [{"result": [choice]}]
         else:
-            task["predictions"] = [{"model_version": name, "result": [choice]}]
+            task["predictions"] = [{"model_version": project.name, "result": [choice]}]
         tasks.append(task)
     return to_json(tasks)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from newfound.defaults import Precision
 from newfound.errors import EncoderError, MissingExtra, ModelError
 from newfound.files import to_json
 
@@ -25,36 +24,31 @@ if TYPE_CHECKING:
 GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE = "model.onnx", "tokenizer.json", "intents.json"
 FILES = frozenset({GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE})
 PROBABILITIES, SIMILARITY = "probabilities", "similarity"
-COSINES, NAMED, SHARES = "head.cosines", "head.named", "head.shares"
+SHARES = "head.shares"
 OUTLIER_SHARE = 0.05  # of the labelled utterances that would be taken for outliers
 
 
 def check_can_export() -> None:
     """Refuse the export where a package for it is missing."""
-    from newfound.encoders.precision import can_build
+    from newfound.encoders.onnx import can_build
 
     if not can_build():
         raise MissingExtra("the export to ONNX", "onnx and onnxruntime", "onnx")
 
 
-def write_onnx(reviewed: ReviewedModel, folder: Path, precision: Precision) -> None:
+def write_onnx(reviewed: ReviewedModel, folder: Path) -> None:
     """Write graph, tokenizer and description into an empty folder.
 
     Raises:
         ModelError: The encoder has no graph, or its tokenizer no tokenizer.json.
     """
-    from newfound.encoders.onnx.graph import quantize
-
-    model, products = graph_of(reviewed)
-    # The graph may run on any processor, so that int8 weights have seven bits (see `needs_seven_bits`).
-    graph = quantize(model, seven_bits=True, leave_out=products) if precision == "int8" else model.SerializeToString()
-    (folder / GRAPH_FILE).write_bytes(graph)
+    (folder / GRAPH_FILE).write_bytes(graph_of(reviewed).SerializeToString())
     (folder / TOKENIZER_FILE).write_bytes(_tokenizer(reviewed))
-    (folder / ABOUT_FILE).write_bytes(to_json(_about(reviewed, precision)))
+    (folder / ABOUT_FILE).write_bytes(to_json(_about(reviewed)))
 
 
-def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
-    """Return the graph, and the names of the products in its head, which are not quantized."""
+def graph_of(reviewed: ReviewedModel) -> Any:
+    """Return the graph of a model with its review, an `onnx.ModelProto`."""
     from newfound.encoders.onnx.engine import source_of
     from newfound.encoders.onnx.graph import GraphBuilder, NotExportable, add_encoder
 
@@ -69,19 +63,19 @@ def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
         add_encoder(builder, source)
     except (NotExportable, EncoderError) as error:
         raise ModelError(f"this model cannot be exported to ONNX: {error}") from None
-    products = _add_head(builder, reviewed.head, _backend(reviewed).num_special_tokens_to_add(False))
-    return builder.model([(PROBABILITIES, ["texts", len(reviewed.names)]), (SIMILARITY, ["texts"])]), products
+    _add_head(builder, reviewed.head, _backend(reviewed).num_special_tokens_to_add(False))
+    return builder.model([(PROBABILITIES, ["texts", len(reviewed.names)]), (SIMILARITY, ["texts"])])
 
 
-def _add_head(builder: GraphBuilder, head: Head, n_special: int) -> list[str]:
-    """Add what lies between the vectors and the probabilities; return the names of its products."""
+def _add_head(builder: GraphBuilder, head: Head, n_special: int) -> None:
+    """Add what lies between the vectors and the probabilities."""
     from newfound.encoders.onnx.session import MASK, VECTORS
 
     assert head.intents_of_columns is not None
     direction = builder.unit(VECTORS)
     temperature = builder.weight("temperature", np.float32(head.calibration.temperature))
     axis = builder.weight("axis 1", [1])
-    cosines = builder.add("MatMul", direction, builder.weight("intents", head.prototypes.T), name=COSINES)
+    cosines = builder.add("MatMul", direction, builder.weight("intents", head.prototypes.T))
     # A text without more tokens than those that mark its ends has no intent.
     tokens = builder.add("ReduceSum", MASK, axis, keepdims=1)
     has_content = builder.add("Greater", tokens, builder.weight("tokens without content", np.int64(n_special)))
@@ -90,28 +84,22 @@ def _add_head(builder: GraphBuilder, head: Head, n_special: int) -> list[str]:
     builder.add("Squeeze", similarity, axis, name=SIMILARITY)
     p = builder.add("Softmax", builder.add("Div", cosines, temperature), axis=-1)
     p = add_reliability(builder, p, head.is_new, head.calibration.reliability)
-    named = builder.add("MatMul", p, builder.weight("names of intents", head.intents_of_columns), name=NAMED)
-    products = [COSINES, NAMED]
+    named = builder.add("MatMul", p, builder.weight("names of intents", head.intents_of_columns))
     for column, own in head.parts.items():
         name = f"{SHARES}.{column}"
-        logits = builder.add(
-            "MatMul", direction, builder.weight(f"{name}.parts", own.prototypes.T), name=f"{name}.cosines"
-        )
+        logits = builder.add("MatMul", direction, builder.weight(f"{name}.parts", own.prototypes.T))
         mask = np.where(own.were_split_again, -1e9, 0.0).astype(np.float32)
         logits = builder.add("Add", builder.add("Div", logits, temperature), builder.weight(f"{name}.gone", mask))
         whole = builder.add("Gather", p, builder.weight(f"{name}.column", [column]), axis=1)
         parts = builder.add("Mul", builder.add("Softmax", logits, axis=-1), whole)
         weight = builder.weight(f"{name}.names", own.intents)
-        added = builder.add("MatMul", parts, weight, name=f"{name}.named")
-        named = builder.add("Add", named, added)
-        products += [f"{name}.cosines", f"{name}.named"]
+        named = builder.add("Add", named, builder.add("MatMul", parts, weight))
     has_intent, least = has_content, head.min_similarity
     if (least > -1).any():  # the closest intent must be similar enough; the graph cannot see words
         intent = builder.add("ArgMax", cosines, axis=1, keepdims=1)
         wanted = builder.add("Gather", builder.weight("least similarity", least), intent)
         has_intent = builder.add("And", has_content, builder.add("GreaterOrEqual", closest, wanted))
     builder.add("Where", has_intent, named, builder.weight("zero", np.float32(0)), name=PROBABILITIES)
-    return products
 
 
 def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: float) -> str:
@@ -156,7 +144,7 @@ def _tokenizer(reviewed: ReviewedModel) -> bytes:
     return to_json({**state, "truncation": cut, "padding": None})
 
 
-def _about(reviewed: ReviewedModel, precision: Precision) -> dict[str, Any]:
+def _about(reviewed: ReviewedModel) -> dict[str, Any]:
     from newfound.encoders.onnx.session import IDS, MASK
 
     encoder, typical = reviewed.model.encoder, reviewed.head.calibration.typical
@@ -167,7 +155,7 @@ def _about(reviewed: ReviewedModel, precision: Precision) -> dict[str, Any]:
         "format": "newfound-onnx",
         "version": 1,
         "graph": GRAPH_FILE,
-        "precision": precision,
+        "precision": "fp32",
         "tokenizer": TOKENIZER_FILE,
         "inputs": [IDS, MASK],
         "outputs": [PROBABILITIES, SIMILARITY],

@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 from newfound.data.corpus import Corpus
-from newfound.exports.common import by_intent, one_line, stable_id
+from newfound.exports.common import Project, by_intent, one_line, stable_id
 
 
-def to_rasa(corpus: Corpus, name: str, language: str) -> bytes:
+def to_rasa(corpus: Corpus, project: Project) -> bytes:
     """Return a corpus as Rasa NLU training data: one `- utterance` a line.
 
     A space is put between brackets that Rasa would read as an annotated entity, and a slash in the name of an intent

@@ -13,20 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from newfound.data.corpus import Corpus
-from newfound.defaults import LANGUAGE
 from newfound.errors import SettingsError, TargetExists
-from newfound.exports.argilla import ARGILLA_FILES, to_argilla
 from newfound.exports.botpress import to_botpress
 from newfound.exports.clu import to_clu
-from newfound.exports.common import ModelFacts
+from newfound.exports.common import Project
 from newfound.exports.dialogflow import to_dialogflow_cx, to_dialogflow_es
 from newfound.exports.label_studio import to_label_studio
 from newfound.exports.rasa import names_without_slash, to_rasa
 from newfound.exports.semantic_router import to_semantic_router
 from newfound.exports.tables import DATASET_FILES, to_csv, to_csv_safe, to_datasets, to_jsonl, to_parquet
 from newfound.files import folder_atomically, write_atomically
-
-Writer = Callable[..., bytes]  # corpus, name of the project, language (and facts, if wanted) -> the file's bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +32,9 @@ class ExportFormat:
     title: str  # what the platform is called
     about: str  # what the platform or the reader gets, as the page says it
     suffix: str  # of the exported file, with its dot
-    write: Writer
-    wants_facts: bool = False  # whether the file says more of the model than its utterances
+    write: Callable[[Corpus, Project], bytes]  # of a folder, a zip of it
     files: frozenset[str] = frozenset()  # the names of the files, where the format is a folder on disk
     names: Callable[[Sequence[str]], dict[str, str]] | None = None  # of the intents, if not all names are allowed
-
-    def content(
-        self, corpus: Corpus, *, name: str = "newfound", language: str = LANGUAGE, facts: ModelFacts | None = None
-    ) -> bytes:
-        """Return the exported file's bytes; of a folder, a zip of it."""
-        return self.write(corpus, name, language, *([facts or ModelFacts()] if self.wants_facts else []))
 
 
 EXPORTS: dict[str, ExportFormat] = {
@@ -63,8 +52,7 @@ EXPORTS: dict[str, ExportFormat] = {
     "datasets": ExportFormat(
         "Hugging Face, SetFit", "a training folder for load_dataset", ".zip", to_datasets, files=DATASET_FILES
     ),
-    "argilla": ExportFormat("Argilla", "a dataset for from_disk", ".zip", to_argilla, True, ARGILLA_FILES),
-    "semantic-router": ExportFormat("semantic-router", "routes for load_router", ".json", to_semantic_router, True),
+    "semantic-router": ExportFormat("semantic-router", "routes for load_router", ".json", to_semantic_router),
     "label-studio": ExportFormat("Label Studio", "tasks to import", ".json", to_label_studio),
 }
 MODEL_EXPORTS: dict[str, str] = {"onnx": "newfound.exports.onnx"}
@@ -104,24 +92,14 @@ def check_target(path: Path, files: Collection[str], *, overwrite: bool) -> None
 
 
 def write_export(
-    corpus: Corpus,
-    format: str,
-    path: Path,
-    *,
-    name: str = "newfound",
-    language: str = LANGUAGE,
-    facts: ModelFacts | None = None,
-    overwrite: bool = False,
+    corpus: Corpus, format: str, path: Path, project: Project | None = None, *, overwrite: bool = False
 ) -> None:
-    """Write a labelled corpus in one of `EXPORTS`: all of it, or nothing.
-
-    The name is what the project is called on the platform, the language a code, and the facts what some formats say
-    of the model besides.
-    """
+    """Write a labelled corpus in one of `EXPORTS`: all of it, or nothing."""
+    project = project or Project()
     chosen = export_format(format)
-    check_language(language)
+    check_language(project.language)
     check_target(path, chosen.files, overwrite=overwrite)
-    content = chosen.content(corpus, name=name, language=language, facts=facts)
+    content = chosen.write(corpus, project)
     if not chosen.files:
         write_atomically(path, content)
         return

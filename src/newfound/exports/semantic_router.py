@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from newfound.data.corpus import Corpus
-from newfound.exports.common import ModelFacts, by_intent
+from newfound.exports.common import Project, by_intent
 from newfound.files import to_json
 
 
-def to_semantic_router(corpus: Corpus, name: str, language: str, facts: ModelFacts) -> bytes:
+def to_semantic_router(corpus: Corpus, project: Project) -> bytes:
     """Return a corpus as an indexed router: one route for each intent, and the model's encoder.
 
     The least probability of an intent (`newfound thresholds`) is in its route's metadata, and not yet its
@@ -18,9 +18,8 @@ def to_semantic_router(corpus: Corpus, name: str, language: str, facts: ModelFac
     """
     routes = []
     for intent, texts in by_intent(corpus).items():
-        described = facts.of(intent)
-        metadata: dict[str, Any] = {"status": described.status}
-        if described.threshold is not None:
-            metadata["threshold"] = described.threshold
+        metadata: dict[str, Any] = {"status": project.statuses.get(intent, "known")}
+        if intent in project.thresholds:
+            metadata["threshold"] = project.thresholds[intent]
         routes.append({"name": intent, "utterances": texts, "metadata": metadata})
-    return to_json({"router_type": "indexed", "encoder": {"type": "local", "name": facts.encoder}, "routes": routes})
+    return to_json({"router_type": "indexed", "encoder": {"type": "local", "name": project.encoder}, "routes": routes})

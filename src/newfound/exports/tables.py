@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from newfound.data.corpus import Corpus
 from newfound.errors import MissingExtra
-from newfound.exports.common import zip_files
+from newfound.exports.common import Project, zip_files
 from newfound.files import csv_bytes
 
 CARD, UTTERANCES = "README.md", "train.jsonl"
@@ -21,7 +21,7 @@ DATASET_FILES = frozenset({CARD, UTTERANCES})
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def to_csv(corpus: Corpus, name: str, language: str) -> bytes:
+def to_csv(corpus: Corpus, project: Project) -> bytes:
     """Return the corpus as CSV, with every text and label as it is."""
     columns = _columns(corpus)
     return csv_bytes([tuple(columns), *zip(*columns.values(), strict=True)])
@@ -34,7 +34,7 @@ def _columns(corpus: Corpus) -> dict[str, Sequence[str | None]]:
     return columns
 
 
-def to_csv_safe(corpus: Corpus, name: str, language: str) -> bytes:
+def to_csv_safe(corpus: Corpus, project: Project) -> bytes:
     """Return the corpus as CSV that is safe to open in a spreadsheet.
 
     A cell that begins with `=`, `+`, `-`, `@`, one of their wide forms, a tab or a line end gets an apostrophe before
@@ -50,14 +50,14 @@ def _without_formula(cell: str | None) -> str | None:
     return f"'{cell}" if cell is not None and cell.startswith(FORMULA_STARTS) else cell
 
 
-def to_jsonl(corpus: Corpus, name: str, language: str) -> bytes:
+def to_jsonl(corpus: Corpus, project: Project) -> bytes:
     """Return the corpus as JSON lines."""
     columns = _columns(corpus)
     rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
-def to_parquet(corpus: Corpus, name: str, language: str) -> bytes:
+def to_parquet(corpus: Corpus, project: Project) -> bytes:
     """Return the corpus as a Parquet file."""
     try:
         import pyarrow
@@ -69,7 +69,7 @@ def to_parquet(corpus: Corpus, name: str, language: str) -> bytes:
     return sink.getvalue()
 
 
-def to_datasets(corpus: Corpus, name: str, language: str) -> bytes:
+def to_datasets(corpus: Corpus, project: Project) -> bytes:
     """Return a zip of a folder for Hugging Face's `load_dataset` (datasets 5), as SetFit and others train on it.
 
     It has the utterances, with the columns text and label, and a dataset card, which names the labels (`ClassLabel`).
@@ -78,7 +78,7 @@ def to_datasets(corpus: Corpus, name: str, language: str) -> bytes:
 
     names = {str(i): intent for i, intent in enumerate(corpus.intents)}
     about = {
-        "language": [language],
+        "language": [project.language],
         "task_categories": ["text-classification"],
         "tags": ["newfound", "setfit"],
         "configs": [{"config_name": "default", "data_files": UTTERANCES}],
@@ -91,4 +91,4 @@ def to_datasets(corpus: Corpus, name: str, language: str) -> bytes:
     }
     front_matter = yaml.safe_dump(about, allow_unicode=True, sort_keys=False)
     card = f"---\n{front_matter}---\n\nIntents and utterances, exported by newfound.\n"
-    return zip_files({UTTERANCES: to_jsonl(corpus.labelled(), name, language), CARD: card.encode()})
+    return zip_files({UTTERANCES: to_jsonl(corpus.labelled(), project), CARD: card.encode()})

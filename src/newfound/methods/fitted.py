@@ -55,7 +55,6 @@ def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> In
         **{key: identity[key] for key in ("method", "settings")},
         "data": {"fingerprint": identity["data"], "labelled": sizes[0], "unlabelled": sizes[1]},
         "device": str(context.device),
-        "precision": context.encoder.precision,
         **({"no_intent": {"utterances": int(limits.outside.sum())}} if limits.outside.any() else {}),
         **({"choices": dict(discovery.choices)} if discovery.choices else {}),
         **({} if check is None else {"known_check": check.as_dict()}),

@@ -15,7 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, get_args
 
-from newfound.errors import ConflictError, ModelError, ModelMissing
+from newfound.errors import ConflictError, ModelError
 from newfound.files import MODEL_FORMAT, file_signature, hold_folder
 from newfound.model.hub import model_folder
 from newfound.model.types import Calibration, Intent, Overlap, Trend, Utterance, Volume
@@ -99,7 +99,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     if folder.is_file():
         raise ModelError(f"{folder}: is a file, not a model folder")
     if not folder.is_dir():
-        raise ModelMissing(folder)
+        raise ModelError(f"{folder}: no such model folder", "discover")
     path = inside(folder, ABOUT_FILE)
     try:
         if path.stat().st_size > MAX_ABOUT_BYTES:

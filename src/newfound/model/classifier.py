@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from newfound.data.corpus import Corpus
-from newfound.defaults import Precision
 from newfound.errors import DataError, ModelError
 from newfound.model.arrays import Array, Names, ids_of, round_probability, text_classifier_tags
 from newfound.model.head import Head
@@ -212,14 +211,6 @@ class IntentModel:
         """Move the model to a device, in place, as torch does."""
         self.embedder.to(device)
         return self
-
-    def with_precision(self, precision: Precision) -> IntentModel:
-        """Return the same model with an encoder of another precision: fp32, or int8 on a CPU."""
-        if self.reviewed is not None:
-            other: IntentModel = self.reviewed.with_precision(precision).classifier
-            return other
-        embedder = self.embedder.with_precision(precision)
-        return self if embedder is self.embedder else replace(self, embed=embedder)
 
     def with_cache(self, cache: FeatureCache | None) -> IntentModel:
         """Return the same model, which keeps what the frozen layers compute of texts; by default nothing is kept."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Tune
 from newfound.encoders.ragged import Ragged
@@ -92,11 +91,7 @@ class NetworkEmbedder:
         return self.encoder.session(self.network.tail if self.tune.layers else None, self.network.dense)
 
     def has_graph(self) -> bool:
-        """Return whether ONNX Runtime computes vectors, which several threads may then do at the same time.
-
-        Raises:
-            EncoderError: The precision is int8, and there is no graph.
-        """
+        """Return whether ONNX Runtime computes vectors, which several threads may then do at the same time."""
         return self._session is not None
 
     def graph_problem(self) -> str | None:
@@ -113,8 +108,3 @@ class NetworkEmbedder:
         self.encoder.to(device)
         self.network.to(device)
         self.__dict__.pop("_session", None)  # another device may need another session
-
-    def with_precision(self, precision: Precision) -> NetworkEmbedder:
-        """Return the same with an encoder of another precision: fp32, or int8 on a CPU."""
-        encoder = self.encoder.with_precision(precision)
-        return self if encoder is self.encoder else replace(self, encoder=encoder)

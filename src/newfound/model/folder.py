@@ -24,6 +24,7 @@ from newfound.model.about import (
     ABOUT_FILE,
     ENCODER_FOLDER,
     FORMAT_VERSION,
+    INTENT_CHECKS,
     UTTERANCES_FILE,
     WEIGHTS_FILE,
     Description,
@@ -78,7 +79,7 @@ def save(
         "temperature": calibration.temperature,
         "typical": list(calibration.typical),
         "reliability": calibration.reliability,
-        "intents": [{name: value for name, value in asdict(i).items() if name != "path"} for i in intents],
+        "intents": [{name: value for name, value in asdict(i).items() if name in INTENT_CHECKS} for i in intents],
         "provenance": model.provenance,
     }
     card = kept_card(folder) or model_card(about, intents, name=folder.resolve().name, source=folder.name)

@@ -71,6 +71,8 @@ class Intent:
         id: Stays with the intent when it is renamed, and from round to round; by default it is made of the name.
         path: The names of the groups that it is in, such as `travel/flights`; None if it is in no group. It lies in
             `groups.json`, and not with the intent.
+        status: Whether the intent is known, accepted or new.
+        expected_error: The expected share of its utterances from the logs that belong to another intent.
     """
 
     name: str
@@ -90,29 +92,24 @@ class Intent:
     volume: Volume | None = None
     id: str = ""
     path: str | None = None
+    status: Status = field(init=False, default="new")
+    expected_error: float | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         if not self.id:
             object.__setattr__(self, "id", intent_id(self.name))
-
-    @property
-    def status(self) -> Status:
-        """Whether the intent is known, accepted or new."""
-        return "known" if self.known else "accepted" if self.accepted else "new"
+        status = "known" if self.known else "accepted" if self.accepted else "new"
+        object.__setattr__(self, "status", status)
+        object.__setattr__(self, "expected_error", None if self.certainty is None else round(1 - self.certainty, 4))
 
     @property
     def discovered(self) -> bool:
         """Whether it was found in logs, in this round or an earlier one; otherwise labelled data have named it."""
         return not self.known or self.accepted
 
-    @property
-    def expected_error(self) -> float | None:
-        """The expected share of its utterances from the logs that belong to another intent."""
-        return None if self.certainty is None else round(1 - self.certainty, 4)
-
     def as_dict(self) -> dict[str, Any]:
-        """Return the description as JSON values, with status and expected error."""
-        return {**asdict(self), "status": self.status, "expected_error": self.expected_error}
+        """Return the description as JSON values."""
+        return asdict(self)
 
 
 def intent_id(name: str) -> str:

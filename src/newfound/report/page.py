@@ -43,7 +43,7 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0
     page = _render(
         title=title,
         cards=intents,
-        groups=[(path or "in no group", list(own)) for path, own in groupby(intents, key=lambda i: i.path)],
+        groups=[(path or "in no group", list(members)) for path, members in groupby(intents, key=lambda i: i.path)],
         is_grouped=is_grouped,
         statuses={intent.name: intent.status for intent in intents},
         data={

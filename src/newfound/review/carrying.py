@@ -20,7 +20,7 @@ from newfound.model.classifier import IntentModel
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry
 from newfound.review.reviewed import ReviewedModel
-from newfound.review.sqlite import SqliteLog
+from newfound.review.sqlite import add_entries, open_for_writing
 from newfound.review.state import WHOLE, Review, Slot
 
 
@@ -68,10 +68,12 @@ class Carried:
         if not decisions:
             return {}
         with TemporaryDirectory(prefix="newfound-review-") as folder:
-            for decision in decisions:
-                author = authors.get(_key(decision)) or (earlier[-1].author if earlier else "newfound")
-                SqliteLog(Path(folder)).append([decision], author)
-            return {REVIEW_FILE: (Path(folder) / REVIEW_FILE).read_bytes()}
+            path = Path(folder) / REVIEW_FILE
+            with open_for_writing(path) as connection:
+                for decision in decisions:
+                    author = authors.get(_key(decision)) or (earlier[-1].author if earlier else "newfound")
+                    add_entries(connection, [decision], author)
+            return {REVIEW_FILE: path.read_bytes()}
 
     def apply(self, model: IntentModel) -> IntentModel:
         """Return the trained model with the decisions applied, if there are any."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from newfound.errors import DecisionError
+from newfound.text import has_half_character
 
 # Marks that change the direction of the text around them. A name that contains one can look like another name.
 DIRECTION_MARKS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u061c")
@@ -35,6 +36,12 @@ def _text(arguments: Mapping[str, Any], name: str) -> str:
     text = arguments.get(name)
     if not isinstance(text, str) or not text:
         raise DecisionError(f"the argument {name!r} is missing or not a text")
+    return _encodable(text)
+
+
+def _encodable(text: str) -> str:
+    if has_half_character(text):
+        raise DecisionError("half a character (a lone surrogate) in it; remove it")
     return text
 
 
@@ -46,14 +53,14 @@ def _texts(arguments: Mapping[str, Any], name: str) -> tuple[str, ...]:
     texts = arguments.get(name)
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
         raise DecisionError(f"{name!r} needs a list of at least one text")
-    return tuple(texts)
+    return tuple(map(_encodable, texts))
 
 
 def _texts_by_name(arguments: Mapping[str, Any], name: str) -> dict[str, tuple[str, ...]]:
     groups = arguments.get(name)
     if not isinstance(groups, dict) or len(groups) < 2 or not all(isinstance(key, str) and key for key in groups):
         raise DecisionError(f"split: `{name}` needs at least two names, each with a few utterances")
-    return {key: _texts(groups, key) for key in groups}
+    return {_encodable(key): _texts(groups, key) for key in groups}
 
 
 def _flag(arguments: Mapping[str, Any], name: str) -> bool:

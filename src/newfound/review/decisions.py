@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from newfound.errors import DecisionError
-from newfound.review.checks import READERS, check_name, check_text
+from newfound.review.checks import READERS, check_text
 from newfound.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -97,13 +97,6 @@ class Kind(ABC):
     def words(self) -> str:
         """Return what somebody did, as the rest of a sentence that begins with the person's name."""
 
-    def new_names(self) -> Iterable[str]:
-        """Return the names of intents that it introduces."""
-        return ()
-
-    def check(self, texts: Collection[str], review: Review | None) -> None:  # noqa: B027 (most kinds have no limits)
-        """Raise a `DecisionError` if a limit of new decisions is exceeded; see `check_new`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Rename(Kind):
@@ -121,9 +114,6 @@ class Rename(Kind):
 
     def words(self) -> str:
         return f"renamed {self.intent} to {self.to}"
-
-    def new_names(self) -> Iterable[str]:
-        return (self.to,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +159,10 @@ class Split(Kind):
 
     def apply(self, review: Review) -> None:
         review.check_exists(self.intent)
+        if len(self.into) > MAX_PARTS:
+            raise DecisionError(f"split: at most {MAX_PARTS} parts at a time; split one of them again")
+        if any(len(texts) > MAX_DESCRIBING_TEXTS for texts in self.into.values()):
+            raise DecisionError(f"split: at most {MAX_DESCRIBING_TEXTS} utterances describe a part; give the clearest")
         for name in self.into:
             if name != self.intent:
                 review.check_free(name)
@@ -178,15 +172,6 @@ class Split(Kind):
 
     def words(self) -> str:
         return f"split {self.intent} into {_join_names(list(self.into))}"
-
-    def new_names(self) -> Iterable[str]:
-        return self.into
-
-    def check(self, texts: Collection[str], review: Review | None) -> None:
-        if len(self.into) > MAX_PARTS:
-            raise DecisionError(f"split: at most {MAX_PARTS} parts at a time; split one of them again")
-        if any(len(own) > MAX_DESCRIBING_TEXTS for own in self.into.values()):
-            raise DecisionError(f"split: at most {MAX_DESCRIBING_TEXTS} utterances describe a part; give the clearest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +222,10 @@ class Move(Kind):
     create: bool = False
 
     def apply(self, review: Review) -> None:
+        unknown = [text for text in self.texts if text not in review.texts] if review.texts else []
+        if unknown:
+            meant = did_you_mean(unknown[0], review.texts)
+            raise DecisionError(f"move: {unknown[0][:80]!r} is not among the utterances of this model{meant}")
         if self.to is not None and self.to not in review.names:
             if not self.create:
                 meant = did_you_mean(self.to, review.names)
@@ -252,15 +241,6 @@ class Move(Kind):
             return f"put {what} into no intent"
         return f"made the intent {self.to} of {what}" if self.create else f"put {what} into {self.to}"
 
-    def new_names(self) -> Iterable[str]:
-        return (self.to,) if self.create and self.to is not None else ()
-
-    def check(self, texts: Collection[str], review: Review | None) -> None:
-        unknown = [text for text in self.texts if text not in texts] if texts else []
-        if unknown:
-            meant = did_you_mean(unknown[0], texts)
-            raise DecisionError(f"move: {unknown[0][:80]!r} is not among the utterances of this model{meant}")
-
 
 @dataclass(frozen=True, slots=True)
 class Comment(Kind):
@@ -274,17 +254,15 @@ class Comment(Kind):
         review.check_exists(self.intent)
         if not self.text.strip() or len(self.text) > MAX_COMMENT_LENGTH:
             raise DecisionError(f"a comment needs 1 to {MAX_COMMENT_LENGTH} characters")
+        check_text(self.text)
+        if len(review.comments.get(self.intent, ())) >= MAX_COMMENTS:
+            many = f"{self.intent!r} has {MAX_COMMENTS} comments"
+            raise DecisionError(f"{many}, and more are not kept; undo some of them first")
         review.comments[self.intent] = (*review.comments.get(self.intent, ()), review.n_comments)
         review.n_comments += 1
 
     def words(self) -> str:
         return f"commented on {self.intent}: {_quote(self.text)}"
-
-    def check(self, texts: Collection[str], review: Review | None) -> None:
-        if review is not None and len(review.comments.get(self.intent, ())) >= MAX_COMMENTS:
-            many = f"{self.intent!r} has {MAX_COMMENTS} comments"
-            raise DecisionError(f"{many}, and more are not kept; undo some of them first")
-        check_text(self.text)
 
 
 KINDS: dict[str, type[Kind]] = {
@@ -320,21 +298,6 @@ def parse(entry: Any) -> Decision:
     if not isinstance(arguments, dict):
         raise DecisionError(malformed)
     return Decision(kind, arguments)
-
-
-def check_new(decision: Decision, texts: Collection[str], review: Review | None = None) -> None:
-    """Check what is required of new decisions only: names that can be read, and limits.
-
-    Earlier decisions are replayed without this check.
-
-    Raises:
-        DecisionError: A name is not readable, a split has too many parts or texts, an intent has too many comments, or
-            a moved text is not in the model.
-    """
-    checked_decision = decision.read()
-    for name in checked_decision.new_names():
-        check_name(name)
-    checked_decision.check(texts, review)
 
 
 def format_decision(decision: Decision, width: int = 100) -> str:

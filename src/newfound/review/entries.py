@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from newfound.errors import ConflictError, DecisionError
@@ -19,53 +19,56 @@ Thing = tuple[str, str]  # what of an intent or an utterance, and which
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A recorded decision; it is in effect if it was not undone. Times are UTC, ISO 8601."""
+    """A recorded decision; it is in effect if it was not undone. Times are UTC, ISO 8601.
 
-    id: int  # its number in the log, from 1
+    Attributes:
+        id: Its number in the log, from 1.
+        words: What was decided, as the rest of a sentence that begins with the author's name.
+    """
+
+    id: int
     at: str
     author: str
-    decision: Decision
-    undone_at: str | None
-    undone_by: str | None
+    kind: str
+    arguments: Mapping[str, Any]
+    undone_at: str | None = None
+    undone_by: str | None = None
+    words: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", self.decision.words)
 
     @property
-    def kind(self) -> str:
-        """The kind of the decision."""
-        return self.decision.kind
-
-    @property
-    def arguments(self) -> Mapping[str, Any]:
-        """The arguments of the decision."""
-        return self.decision.arguments
-
-    @property
-    def words(self) -> str:
-        """What was decided, as the rest of a sentence that begins with the author's name."""
-        return self.decision.words
+    def decision(self) -> Decision:
+        """The decision itself."""
+        return Decision(self.kind, self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that was recorded: a decision, or the undo of one."""
+    """Something that was recorded: a decision, or the undo of one.
+
+    Attributes:
+        words: What happened, as a sentence without its full stop.
+        id: The number of the decision.
+    """
 
     at: str
     author: str
-    entry: Entry
+    words: str
+    id: int
     is_undo: bool
-
-    @property
-    def words(self) -> str:
-        """What happened, as a sentence without its full stop."""
-        if not self.is_undo:
-            return f"{self.author} {self.entry.words}"
-        return f"{self.author} took back that {self.entry.author} {self.entry.words}"
 
 
 def events(entries: Sequence[Entry]) -> list[Event]:
     """Return all that was recorded, in its order. The number of events is the version of the review."""
-    recorded = [Event(entry.at, entry.author, entry, False) for entry in entries]
-    recorded += [Event(e.undone_at, str(e.undone_by), e, True) for e in entries if e.undone_at is not None]
-    return sorted(recorded, key=lambda event: (event.at, event.is_undo, event.entry.id))
+    recorded = []
+    for e in entries:
+        words = f"{e.author} {e.words}"
+        recorded.append(Event(e.at, e.author, words, e.id, False))
+        if e.undone_at is not None:
+            recorded.append(Event(e.undone_at, str(e.undone_by), f"{e.undone_by} took back that {words}", e.id, True))
+    return sorted(recorded, key=lambda event: (event.at, event.is_undo, event.id))
 
 
 def version_of(entries: Sequence[Entry]) -> int:
@@ -79,14 +82,15 @@ def check_conflicts(entries: Sequence[Entry], seen: int | None, decisions: Seque
     Without `seen` nothing is checked. The new decisions need not be valid.
     """
     unseen = _since(entries, seen)
-    times = Counter(event.entry.id for event in unseen)
+    decision_of = {entry.id: entry.decision for entry in entries}
+    times = Counter(event.id for event in unseen)
     relied: dict[Thing, set[object]] = {}
     for decision in decisions:
         for thing, becomes in _touched_things(decision, "relies_on"):
             relied.setdefault(thing, set()).add(becomes)
     for event in unseen:
-        is_taken_back = times[event.entry.id] > 1  # decided and undone: the state is what the author saw
-        changed = () if is_taken_back else _touched_things(event.entry.decision, "changes")
+        is_taken_back = times[event.id] > 1  # decided and undone: the state is what the author saw
+        changed = () if is_taken_back else _touched_things(decision_of[event.id], "changes")
         if any(relied.get(thing, set()) - {becomes} for thing, becomes in changed):
             raise _conflict(event, "look at it, then decide again")
 
@@ -96,14 +100,15 @@ def check_nothing_decided(entries: Sequence[Entry], seen: int | None) -> None:
 
     This is for what follows from all intents together.
     """
+    decision_of = {entry.id: entry.decision for entry in entries}
     for event in _since(entries, seen):
-        if any(_touched_things(event.entry.decision, "changes")):
+        if any(_touched_things(decision_of[event.id], "changes")):
             raise _conflict(event, "look at the preview again")
 
 
 def _conflict(event: Event, advice: str) -> ConflictError:
     message = f"{event.words} in the meantime; {advice}"
-    return ConflictError(message, entry=None if event.is_undo else event.entry.id)
+    return ConflictError(message, entry=None if event.is_undo else event.id)
 
 
 def _since(entries: Sequence[Entry], seen: int | None) -> list[Event]:
@@ -121,8 +126,8 @@ def _touched_things(decision: Decision, what: str) -> Iterator[tuple[Thing, obje
         checked_decision: Kind = decision.read()
     except DecisionError:  # refused elsewhere
         return
-    for field, aspects in getattr(checked_decision, what).items():
-        value = getattr(checked_decision, field)
+    for argument, aspects in getattr(checked_decision, what).items():
+        value = getattr(checked_decision, argument)
         for name in [value] if isinstance(value, str) else value or ():
             for aspect in aspects:
                 yield (aspect, name), getattr(checked_decision, "to", None) if aspect == UTTERANCE else what

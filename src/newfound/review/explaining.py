@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -15,7 +15,7 @@ from newfound.errors import ModelError
 from newfound.model.arrays import best_of, round_probability
 from newfound.model.types import Prediction, RankedIntent
 from newfound.review.reviewed import ReviewedModel
-from newfound.review.views import NearUtterance
+from newfound.review.views import NearUtterance, extend
 
 NEAREST = 5  # utterances, and intents
 MAX_WORDS_LEFT_OUT = 64
@@ -78,9 +78,10 @@ class Explainer:
         vector = F.normalize(torch.from_numpy(self.model.transform([p.text])), dim=-1)[0]
         similarity = self._vectors @ vector
         nearest = [self._near(i, float(similarity[i])) for i in rank_descending(similarity)[:NEAREST].tolist()]
-        shown = replace(p, top=p.top[:top])
-        return Explanation(
-            **{f.name: getattr(shown, f.name) for f in fields(shown)},
+        return extend(
+            Explanation,
+            p,
+            top=p.top[:top],
             intents=tuple((one.intent, round(one.probability, 4)) for one in p.top[:NEAREST]),
             runner_up=next((one for one in p.top if one.intent != p.intent), None),
             utterances=tuple(nearest),
@@ -103,10 +104,10 @@ class Explainer:
         variants = [" ".join(f"{p.text[:start]} {p.text[end:]}".split()) for start, end in spans]
         probabilities, names = self.model.predict_proba(variants), [*self.model.names, None]
         best, column = best_of(probabilities)[1], names.index(p.intent)
-        own = 1 - probabilities.sum(1) if p.intent is None else probabilities[:, column]
+        without_word = 1 - probabilities.sum(1) if p.intent is None else probabilities[:, column]
         effects = [
             WordEffect(p.text[a:b], a, b, names[i], round_probability(float(left)))
-            for (a, b), i, left in zip(spans, best.tolist(), own, strict=True)
+            for (a, b), i, left in zip(spans, best.tolist(), without_word, strict=True)
         ]
         changed = [e for e in effects if e.intent != p.intent or p.probability - e.probability >= MIN_EFFECT]
         return tuple(sorted(changed, key=lambda e: (e.intent == p.intent, e.probability))[:MAX_WORDS_SHOWN])

@@ -15,7 +15,6 @@ from typing import Any
 from newfound.files import HISTORY_FILE, to_json, write_atomically
 from newfound.model.hub import model_folder
 from newfound.model.sidecars import damaged_sidecar, read_sidecar
-from newfound.review.decisions import Decision
 from newfound.review.entries import Entry
 from newfound.review.store import ReviewStore
 
@@ -102,13 +101,11 @@ def _training(content: Mapping[str, Any]) -> Training:
 
 
 def _entry(content: Mapping[str, Any]) -> Entry:
-    decision = Decision(content["decision"]["kind"], content["decision"]["arguments"])
-    entry = Entry(**{**content, "decision": decision})
-    undone = [value for value in (entry.undone_at, entry.undone_by) if value is not None]
-    _check_texts(entry.at, entry.author, decision.kind, *undone)
-    if not isinstance(entry.id, int) or not isinstance(decision.arguments, dict):
+    values = {name: value for name, value in content.items() if name != "words"}
+    _check_texts(*(values[name] or "" for name in ("at", "author", "kind", "undone_at", "undone_by")))
+    if not isinstance(values["id"], int) or not isinstance(values["arguments"], dict):
         raise TypeError
-    return entry
+    return Entry(**values)
 
 
 def _check_texts(*values: object) -> None:

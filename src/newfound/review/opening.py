@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from newfound.defaults import Precision
 from newfound.encoders.cache import StoredVectors
+from newfound.encoders.onnx import is_available
 from newfound.encoders.onnx.session import GraphKey, GraphSession, StoredGraph, find_graph, hash_of_arrays
-from newfound.encoders.precision import is_available, needs_seven_bits
 from newfound.model.about import WEIGHTS_FILE, Description, inside, loading, read_calibration
 from newfound.model.arrays import Array, in_batches
 from newfound.model.classifier import IntentModel
@@ -32,23 +31,23 @@ if TYPE_CHECKING:
 CLASSIFIER_WEIGHTS = "classifier.weight"
 
 
-def open_predictor(folder: str | Path, encoder: str | Encoder | None, device: str, precision: Precision) -> IntentModel:
+def open_predictor(folder: str | Path, encoder: str | Encoder | None, device: str) -> IntentModel:
     """Return a model folder with its review decisions applied, which does without torch where that is possible."""
     with loading(folder):
         description = Description.read(folder)
-        stored = open_stored(description, precision) if encoder is None and is_surely_cpu(device) else None
+        stored = open_stored(description) if encoder is None and is_surely_cpu(device) else None
         if stored is not None:
             return stored
         from newfound.review.reviewed import load_reviewed
 
         there = pick_device(device)
-        model = load_reviewed(description, encoder=encoder, device=there, precision=precision).classifier
+        model = load_reviewed(description, encoder=encoder, device=there).classifier
     if not model.embedder.tune.layers and model.embedder.network.dense is None:
         model.stored_vectors = StoredVectors(feature_cache_dir() / model.encoder.vectors_folder())
     return model
 
 
-def open_stored(folder: str | Path | Description, precision: Precision) -> IntentModel | None:
+def open_stored(folder: str | Path | Description) -> IntentModel | None:
     """Return a model folder with its review decisions applied; None if torch is needed to open it.
 
     That is so before the model was used for the first time. A folder with any fault is opened by torch as well, which
@@ -64,14 +63,7 @@ def open_stored(folder: str | Path | Description, precision: Precision) -> Inten
     try:
         described, weights = about["encoder"], _read_weights(folder)
         weight, max_length = weights.pop(CLASSIFIER_WEIGHTS), described["max_length"]
-        key = GraphKey(
-            str(described.get("weights")),
-            max_length,
-            precision,
-            seven_bits=needs_seven_bits(precision),
-            trained=hash_of_arrays(weights),
-        )
-        stored = find_graph(key)
+        stored = find_graph(GraphKey(str(described.get("weights")), max_length, hash_of_arrays(weights)))
         if stored is None or not stored.has_tokenizer or type(max_length) is not int:
             return None
         session = GraphSession(stored.graph, pad_id=stored.pad_id)

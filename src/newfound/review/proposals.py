@@ -85,8 +85,8 @@ def split_proposal(
     sizes = [sum(counts[i] for i in group.tolist()) for group in groups]
     names = name_intents(texts_of_parts, taken=names_in_use)
     shown = (
-        Part(name, size, central_texts(vectors[group], own, MAX_DESCRIBING_UTTERANCES))
-        for group, own, name, size in zip(groups, texts_of_parts, names, sizes, strict=True)
+        Part(name, size, central_texts(vectors[group], part_texts, MAX_DESCRIBING_UTTERANCES))
+        for group, part_texts, name, size in zip(groups, texts_of_parts, names, sizes, strict=True)
     )
     return SplitProposal(parts.separation, tuple(shown))
 
@@ -111,8 +111,8 @@ def confused_pairs(describer: IntentDescriber, rows: Sequence[int], count: int) 
     label = describer.label[list(rows)]
     kept = label >= 0
     expected = torch.zeros(n, n).index_add_(0, label[kept], describer.probabilities[list(rows)][kept])
-    both = (expected + expected.T).triu(diagonal=1)
-    best = both.flatten().topk(min(count, both.numel()))
+    mixed_up = (expected + expected.T).triu(diagonal=1)
+    best = mixed_up.flatten().topk(min(count, mixed_up.numel()))
     return [
         ConfusedPair(describer.names[i // n], describer.names[i % n], round(value, 1))
         for value, i in zip(best.values.tolist(), best.indices.tolist(), strict=True)

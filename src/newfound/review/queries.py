@@ -93,7 +93,8 @@ class ReviewView:
             known_check=KnownCheck.of(self.reviewed.model.provenance),
         )
         listed = (
-            views.ListedIntent.of(
+            views.extend(
+                views.ListedIntent,
                 i,
                 number=review.numbers[i.name],
                 comments=len(review.comments.get(i.name, ())),
@@ -125,7 +126,8 @@ class ReviewView:
         number = self.number(name)
         rows = self.describer.rows(number)
         page = self._page(sorted(rows, key=lambda i: self.describer.utterances[i].probability), start, logs_only, count)
-        return views.IntentPage.of(
+        return views.extend(
+            views.IntentPage,
             self.reviewed.identified(self.describer.describe(number)),
             merges=merge_proposals(self.describer, self.session.vectors, number) if start == 0 else (),
             split=self._split(rows) if start == 0 else None,
@@ -137,11 +139,10 @@ class ReviewView:
             n_comments=len(self.reviewed.review.comments.get(name, ())),
         )
 
-    def _comments(self, name: str) -> tuple[views.Comment, ...]:
-        recorded = [e for e in self.entries if e.undone_at is None and e.decision.kind == "comment"]
+    def _comments(self, name: str) -> tuple[Entry, ...]:
+        recorded = [e for e in self.entries if e.undone_at is None and e.kind == "comment"]
         latest = self.reviewed.review.comments.get(name, ())[-MAX_COMMENTS_ON_A_PAGE:]
-        entries = [recorded[i] for i in latest if i < len(recorded)]
-        return tuple(views.Comment(e.id, e.at, e.author, e.decision.arguments["text"]) for e in entries)
+        return tuple(recorded[i] for i in latest if i < len(recorded))
 
     def without_intent(self, *, start: int = 0, logs_only: bool = False, count: int = 50) -> views.Page:
         """Return utterances that belong to no intent, those that a person put there first."""

@@ -73,9 +73,9 @@ class ReviewQuestions:
         self.rows = logs.rows  # numbers of the utterances
         self._state: AnswerState | None = None
         if logs.votes and max(of_row) >= 0:
-            settled = [number[name] for name in review.known | review.accepted]
+            fixed_intents = [number[name] for name in review.known | review.accepted]
             labels = torch.tensor(of_row)
-            self._state = AnswerState(logs.vectors, logs.votes, labels, settled=settled, cuts=logs.cuts)
+            self._state = AnswerState(logs.vectors, logs.votes, labels, settled=fixed_intents, cuts=logs.cuts)
             for row, i in enumerate(rows):
                 intent = decided.get(before[i].text)
                 if intent is not None and of_row[row] >= 0:

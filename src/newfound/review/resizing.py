@@ -105,7 +105,8 @@ class Resizer:
         for group in groups:
             parts.setdefault(group.intents[0], []).append(group)
         merges = [self._merge(group) for group in groups if len(group.intents) > 1]
-        return merges + [self._split(intent, own) for intent, own in parts.items() if len(own) > 1]
+        splits = [self._split(intent, divided) for intent, divided in parts.items() if len(divided) > 1]
+        return merges + splits
 
     def _merge(self, group: Group) -> Decision:
         """Merge intents into the largest of them."""

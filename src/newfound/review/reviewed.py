@@ -12,7 +12,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.defaults import PRECISION, Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
@@ -76,15 +75,6 @@ class ReviewedModel:
     def accepted(self) -> set[str]:
         """The discovered intents that a person accepted, in this round or an earlier one."""
         return accepted_intents(self.review, self.model.intents)
-
-    def with_precision(self, precision: Precision) -> ReviewedModel:
-        """Return the same model with an encoder of another precision: fp32, or int8 on a CPU."""
-        model = self.model.with_precision(precision)
-        if model is self.model:
-            return self
-        changed = ReviewedModel(model, self.review, groups=self.groups)
-        changed.classifier.thresholds = self.classifier.thresholds
-        return changed
 
     @cached_property
     def unmoved(self) -> ReviewedModel:
@@ -212,11 +202,10 @@ def load_reviewed(
     *,
     encoder: str | Encoder | None = None,
     device: torch.device | str | None = None,
-    precision: Precision = PRECISION,
 ) -> ReviewedModel:
-    """Load a saved model and its review decisions, onto a device and in a precision."""
+    """Load a saved model and its review decisions, onto a device."""
     description = Description.read(folder)
-    model = load_fitted(description, encoder=encoder).with_precision(precision)
+    model = load_fitted(description, encoder=encoder)
     groups = read_groups(description.folder)
     reviewed = ReviewedModel(model, ReviewStore(description).review(), groups=groups)
     reviewed.classifier.thresholds = thresholds_by_name(description.folder, reviewed.head.ids)

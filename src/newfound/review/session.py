@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, TypeVar
@@ -15,9 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound import defaults
 from newfound.algorithms.neighbours import nearest
-from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError
 from newfound.intents.description import NEIGHBOURS
@@ -26,7 +24,6 @@ from newfound.model.about import Description
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
 from newfound.model.sidecars import read_groups, thresholds_by_name
-from newfound.review.decisions import Decision
 from newfound.review.entries import Entry, check_nothing_decided, version_of
 from newfound.review.proposals import CacheByRows
 from newfound.review.queries import ReviewView
@@ -50,11 +47,10 @@ class ReviewSession:
         folder: str | Path,
         *,
         encoder: str | Encoder | None = None,
-        precision: Precision = defaults.PRECISION,
     ) -> None:
         description = Description.read(folder)
         self.folder, self.store = description.folder, ReviewStore(description)
-        self.model: IntentModel = load(description, encoder=encoder).with_precision(precision)
+        self.model: IntentModel = load(description, encoder=encoder)
         self._vectors_of = UtteranceVectors(self.model)
         self._view: ReviewView | None = None
         self._computed: dict[str, Any] = {}
@@ -72,10 +68,6 @@ class ReviewSession:
             self._view.reviewed.classifier.thresholds = thresholds_by_name(self.folder, self._view.reviewed.ids)
             return self._view
 
-    def decide(self, decisions: Sequence[Decision], *, author: str, expected_version: int | None = None) -> list[Entry]:
-        """Record decisions (see `ReviewStore.decide`)."""
-        return self.store.decide(decisions, author=author, expected_version=expected_version)
-
     def resize(self, n_new: int, *, author: str, expected_version: int | None = None) -> list[Entry]:
         """Merge or split new intents until there are so many (see `Resizer`).
 
@@ -86,13 +78,7 @@ class ReviewSession:
         decisions = view.resizer.preview(n_new).decisions
         if not decisions:
             raise DecisionError(f"there are {n_new} new intents already")
-        return self.decide(decisions, author=author, expected_version=view.version)
-
-    def undo(
-        self, *, author: str, id: int | None = None, step: bool = False, expected_version: int | None = None
-    ) -> list[Entry]:
-        """Undo the author's last step, or a decision (see `ReviewStore.undo`)."""
-        return self.store.undo(author=author, id=id, step=step, only_own=True, expected_version=expected_version)
+        return self.store.decide(decisions, author=author, expected_version=view.version)
 
     def _view_of(self, review: Review, version: int) -> ReviewView:
         reviewed = ReviewedModel(

@@ -13,13 +13,14 @@ utterances still hold. Merging, splitting and rejecting change which intent is t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from newfound.errors import DecisionError
 from newfound.model.types import Intent, Status, Utterance, intent_id, unused_id
+from newfound.review.checks import check_name
 from newfound.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Review:
         numbers: A number for each intent, which stays with it when it is renamed. Colours are chosen by it.
         issued: How many of these numbers were given away.
         comments: The comments on each intent: the positions of the decisions among all comments that are in effect.
+        texts: The utterances that a new decision may move; if empty, any.
     """
 
     slots: dict[Slot, str | None]
@@ -60,6 +62,7 @@ class Review:
     issued: int = 0
     comments: dict[str, tuple[int, ...]] = field(default_factory=dict)
     n_comments: int = 0
+    texts: Collection[str] = ()
 
     @classmethod
     def begin(cls, names: Sequence[str], known: Iterable[str]) -> Review:
@@ -136,6 +139,7 @@ class Review:
         """Raise a `DecisionError` if an intent cannot get this name."""
         if not name.strip() or len(name) > MAX_NAME_LENGTH:
             raise DecisionError(f"an intent's name needs 1 to {MAX_NAME_LENGTH} characters")
+        check_name(name)
         if name in self.names:
             raise DecisionError(f"there is an intent {name!r} already; merge into it, or choose another name")
 
@@ -270,8 +274,8 @@ def named_by_people(review: Review, names_of_model: set[str]) -> set[str]:
     parts = {name for (_, part), name in review.slots.items() if part != WHOLE}
     assigned = {*review.moved.values(), *(name for names in review.possible_parts.values() for name in names)}
     merged = {name for name, count in columns.items() if count > 1}
-    every = set(review.names)
-    return every & (merged | parts | assigned | (every - names_of_model))
+    names = set(review.names)
+    return names & (merged | parts | assigned | (names - names_of_model))
 
 
 def _name_of_each_column(review: Review) -> list[str] | None:

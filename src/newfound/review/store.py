@@ -1,22 +1,27 @@
-"""The decisions about one model: they are checked before they are recorded in the log (`newfound.review.sqlite`)."""
+"""The decisions about one model: they are checked by applying them, and then recorded in its file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from sqlite3 import Connection
 
 from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
 from newfound.model.about import Description, hold_model, stream_utterances
-from newfound.review.decisions import Decision, check_new, format_decision
+from newfound.review import sqlite
+from newfound.review.decisions import Decision, format_decision
 from newfound.review.entries import Entry, check_conflicts
-from newfound.review.sqlite import SqliteLog, arguments_as_json
 from newfound.review.state import Review
 
 
 class ReviewStore:
-    """The decisions about the model in one folder."""
+    """The decisions about the model in one folder; their file is created with the first one.
+
+    Entries are added and can be marked as undone; they are never changed or deleted. What was read is kept until the
+    file holds something else.
+    """
 
     def __init__(self, folder: str | Path | Description) -> None:
         """Open the decisions about a model.
@@ -28,17 +33,28 @@ class ReviewStore:
         self.folder, self.signature, self.intents = description.folder, description.signature, description.intents
         self.names = [intent.name for intent in self.intents]
         self.known = [intent.name for intent in self.intents if intent.known]
-        self.log = SqliteLog(self.folder)
+        self._path = self.folder / REVIEW_FILE
+        self._kept: tuple[object, list[Entry]] = None, []  # what the file held, in brief, and its entries
         self._replayed: tuple[Sequence[Entry], Review] = (), Review.of(self.intents)
 
     @property
     def exists(self) -> bool:
         """Whether anything was ever decided."""
-        return self.log.exists
+        return self._path.exists() or self._path.is_symlink()
 
     def entries(self) -> list[Entry]:
         """Return all decisions, undone ones included, in the order in which they were recorded."""
-        return self.log.entries()
+        if not self.exists:
+            return []
+        with sqlite.open_for_reading(self._path) as connection:
+            return self._read(connection)
+
+    def _read(self, connection: Connection) -> list[Entry]:
+        """Return all entries; they are read only if there are others than those that were read last."""
+        brief = sqlite.content_in_brief(connection)
+        if brief != self._kept[0]:
+            self._kept = brief, sqlite.read_entries(connection, self._path)
+        return list(self._kept[1])
 
     def review(self) -> Review:
         """Return the state after all decisions that are in effect."""
@@ -62,26 +78,28 @@ class ReviewStore:
         """
         if not author.strip():
             raise DecisionError("say who decides: the author is empty")
-        _ = self._texts  # are read before the log is locked
-
-        def check(entries: Sequence[Entry]) -> None:
-            check_conflicts(entries, expected_version, decisions)
-            self._apply(decisions, entries)
-
+        _ = self._texts  # are read before the file is locked
         with hold_model(self.folder, self.signature, alone=False):
-            return self.log.append(decisions, author, check)
+            if not self.exists:  # what is refused makes no file
+                self._check(decisions, (), expected_version)
+            with sqlite.open_for_writing(self._path) as connection:
+                before = self._read(connection)
+                self._check(decisions, before, expected_version)
+                added = sqlite.add_entries(connection, decisions, author)
+                self._kept = sqlite.content_in_brief(connection), before + added
+        return added
 
-    def _apply(self, decisions: Sequence[Decision], entries: Sequence[Entry]) -> None:
+    def _check(self, decisions: Sequence[Decision], entries: Sequence[Entry], seen: int | None) -> None:
         """Apply new decisions after the recorded ones, or raise an error if that is not possible."""
+        check_conflicts(entries, seen, decisions)
         review = self.replay(entries)
-        for number, decision in enumerate(decisions, 1):
+        review.texts = self._texts
+        for position, decision in enumerate(decisions, 1):
             try:
-                arguments_as_json(decision)
-                check_new(decision, self._texts, review)
                 review.apply(decision)
                 review.check_consistent()
             except DecisionError as error:
-                where = f"decision {number}, {format_decision(decision)}: " if len(decisions) > 1 else ""
+                where = f"decision {position}, {format_decision(decision)}: " if len(decisions) > 1 else ""
                 raise DecisionError(f"{where}{error}") from None
 
     def undo(
@@ -109,19 +127,22 @@ class ReviewStore:
             DecisionError: There is no such decision, or later decisions build on it.
             ConflictError: Somebody else has undone it, or the review was begun anew since `expected_version`.
         """
-
-        def choose(entries: Sequence[Entry]) -> list[Entry]:
-            check_conflicts(entries, expected_version, [])
-            one = _decision_to_undo(entries, author if only_own else None, id)
+        author_to_undo = author if only_own else None
+        if not self.exists:  # what is refused makes no file
+            _decision_to_undo((), author_to_undo, id, expected_version)
+        with (
+            hold_model(self.folder, self.signature, alone=False),
+            sqlite.open_for_writing(self._path) as connection,
+        ):
+            entries = self._read(connection)
+            one = _decision_to_undo(entries, author_to_undo, id, expected_version)
             in_effect = [entry for entry in entries if entry.undone_at is None]
             chosen = [one]
             if id is None or step:  # what is recorded together has one time, which nothing else has
                 chosen = [entry for entry in in_effect if (entry.at, entry.author) == (one.at, one.author)]
             self._check_without(chosen, in_effect)
-            return chosen
-
-        with hold_model(self.folder, self.signature, alone=False):
-            return self.log.undo(author, choose)
+            sqlite.mark_undone(connection, chosen, author)
+        return chosen
 
     def _check_without(self, chosen: Sequence[Entry], in_effect: Sequence[Entry]) -> None:
         """Raise a `DecisionError` that names the first decision that builds on those that are to be undone."""
@@ -161,15 +182,16 @@ class ReviewStore:
                     review.apply(entry.decision)
         except DecisionError as error:
             raise ModelError(
-                f"{self.folder / REVIEW_FILE}: holds decisions about another model ({error}); put the file of this "
+                f"{self._path}: holds decisions about another model ({error}); put the file of this "
                 "model in its place, or move it away"
             ) from None
         self._replayed = tuple(entries), review.copy()
         return review
 
 
-def _decision_to_undo(entries: Sequence[Entry], author: str | None, id: int | None) -> Entry:
+def _decision_to_undo(entries: Sequence[Entry], author: str | None, id: int | None, seen: int | None) -> Entry:
     """Return the decision with a number, or the last one that is in effect: of an author, or of anybody."""
+    check_conflicts(entries, seen, [])
     if id is not None:
         chosen = next((entry for entry in entries if entry.id == id), None)
         if chosen is None:
@@ -178,9 +200,9 @@ def _decision_to_undo(entries: Sequence[Entry], author: str | None, id: int | No
             raise ConflictError(f"{chosen.undone_by} has undone decision {id} already")
         return chosen
     in_effect = [entry for entry in entries if entry.undone_at is None]
-    own = [entry for entry in in_effect if author is None or entry.author == author]
-    if not own and in_effect:
+    of_author = [entry for entry in in_effect if author is None or entry.author == author]
+    if not of_author and in_effect:
         raise DecisionError(f"there is no decision of {author} to undo; those of others can be undone one by one")
-    if not own:
+    if not of_author:
         raise DecisionError("there is no decision to undo")
-    return own[-1]
+    return of_author[-1]

@@ -7,20 +7,25 @@ length of such a list.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from newfound.model.types import (
     Intent,
     KnownCheck,
-    Overlap,
     Status,
     Utterance,
-    Volume,
 )
 from newfound.review.decisions import Decision
+from newfound.review.entries import Entry
 from newfound.review.state import Review
 
 MAX_UTTERANCES_TO_MOVE = 10_000  # by their numbers, with one decision
+Shown = TypeVar("Shown")
+
+
+def extend(kind: type[Shown], value: Any, **more: Any) -> Shown:
+    """Return an object of a dataclass that extends that of the value, with further or other fields."""
+    return kind(**{**{field.name: getattr(value, field.name) for field in fields(value) if field.init}, **more})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +42,8 @@ class ListedUtterance(Utterance):
     @classmethod
     def of(cls, u: Utterance, id: int, review: Review, **more: Any) -> Self:
         """Return an utterance as the page shows it, with the further fields of a subclass."""
-        own = {field.name: getattr(u, field.name) for field in fields(u)}
         checked = u.text in review.moved or u.text in review.possible_parts
-        return cls(**{**own, "probability": round(u.probability, 4)}, id=id, checked=checked, **more)
+        return extend(cls, u, **{"probability": round(u.probability, 4), "id": id, "checked": checked, **more})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,33 +163,7 @@ class Resizing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownIntent:
-    """What the page and the API show of an `Intent`."""
-
-    id: str
-    name: str
-    path: str | None
-    status: Status
-    known: bool
-    size: int
-    labelled: int
-    certainty: float | None
-    expected_error: float | None
-    keywords: tuple[str, ...]
-    exemplars: tuple[str, ...]
-    border: tuple[str, ...]
-    overlaps: tuple[Overlap, ...]
-    position: tuple[float, float] | None
-    volume: Volume | None
-
-    @classmethod
-    def of(cls, intent: Intent, **more: Any) -> Self:
-        """Return what is shown of an intent, with the further fields of a subclass."""
-        return cls(**{field.name: getattr(intent, field.name) for field in fields(ShownIntent)}, **more)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedIntent(ShownIntent):
+class ListedIntent(Intent):
     """An intent as the list shows it.
 
     Attributes:
@@ -198,18 +176,8 @@ class ListedIntent(ShownIntent):
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
-    """What somebody said about an intent, with the number of the decision."""
-
-    id: int
-    at: str
-    author: str
-    text: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IntentPage(ShownIntent):
+class IntentPage(Intent):
     """One intent with some of its utterances, the least certain first (see `Page`), and the latest comments on it."""
 
     merges: tuple[MergeProposal, ...]
@@ -218,7 +186,7 @@ class IntentPage(ShownIntent):
     occurrences: int
     utterances: tuple[ListedUtterance, ...]
     ids: tuple[int, ...]
-    comments: tuple[Comment, ...]
+    comments: tuple[Entry, ...]
     n_comments: int
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from newfound.threads import settle_threads
+from newfound.threads import limit_threads
 
-settle_threads()  # here, because importing anything of this package imports torch
+limit_threads()  # here, because importing anything of this package imports torch

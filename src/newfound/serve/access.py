@@ -10,7 +10,6 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -84,38 +83,27 @@ class Sessions:
             self._sessions.popitem(last=False)
 
 
-@dataclass(slots=True)
-class _WrongTokens:
-    count: int = 0
-    locked_until: float = 0.0
-    forgiven_at: float = 0.0
-
-
 class Lockout:
     """Refuses a client's tokens for a while after several wrong ones, and for longer after each further one."""
 
     def __init__(self) -> None:
-        self._clients: OrderedDict[str, _WrongTokens] = OrderedDict()
+        self._clients: OrderedDict[str, tuple[int, float]] = OrderedDict()  # wrong tokens, and the end of the lock-out
 
     def seconds_left(self, client: str) -> int:
         """Return for how many more seconds the client's tokens are refused; 0 if they are not."""
-        wrong = self._clients.get(client)
-        return 0 if wrong is None else max(0, math.ceil(wrong.locked_until - time.monotonic()))
+        _, locked_until = self._clients.get(client, (0, 0.0))
+        return max(0, math.ceil(locked_until - time.monotonic()))
 
     def add_wrong_token(self, client: str) -> None:
         """Count a wrong token."""
-        now = time.monotonic()
-        wrong = self._clients.pop(client, None)
-        if wrong is None or wrong.forgiven_at < now:
-            wrong = _WrongTokens()
-        wrong.count += 1
-        if wrong.count >= MAX_WRONG_TOKENS:
-            doublings = min(wrong.count - MAX_WRONG_TOKENS, 30)
+        now, seconds = time.monotonic(), 0.0
+        count, locked_until = self._clients.pop(client, (0, now))
+        count = 1 if locked_until + SECONDS_UNTIL_FORGIVEN < now else count + 1
+        if count >= MAX_WRONG_TOKENS:
+            doublings = min(count - MAX_WRONG_TOKENS, 30)
             seconds = min(SECONDS_OF_FIRST_LOCKOUT * 2**doublings, MAX_SECONDS_OF_LOCKOUT)
-            wrong.locked_until = now + seconds
-            logger.warning("%d wrong tokens from %s; its tokens are refused for %d s", wrong.count, client, seconds)
-        wrong.forgiven_at = max(now, wrong.locked_until) + SECONDS_UNTIL_FORGIVEN
-        self._clients[client] = wrong
+            logger.warning("%d wrong tokens from %s; its tokens are refused for %d s", count, client, seconds)
+        self._clients[client] = count, now + seconds
         while len(self._clients) > MAX_CLIENTS_REMEMBERED:
             self._clients.popitem(last=False)
 

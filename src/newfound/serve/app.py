@@ -31,7 +31,7 @@ from newfound.serve.batching import Batcher, QueueFull
 from newfound.serve.metrics import route_of
 from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.routes import pages, predictions, quality, reviews, training
-from newfound.serve.schemas.errors import describe_errors, describe_fields, encodable, without_paths
+from newfound.serve.schemas.errors import REFUSALS, describe_fields, encodable, without_paths
 from newfound.serve.service import Service
 from newfound.serve.settings import ServeSettings
 from newfound.version import __version__
@@ -77,13 +77,14 @@ def create_app(
         docs_url=None,  # the documentation pages of FastAPI load scripts from other servers
         redoc_url=None,
         lifespan=lifespan,
+        responses=REFUSALS,
         dependencies=[Depends(_refuse_unknown_parameters)],
     )
     describe = app.openapi
 
     @cache
     def describe_all() -> dict[str, Any]:
-        return describe_fields(describe_errors(describe()), [getattr(r, "response_model", None) for r in app.routes])
+        return describe_fields(describe(), [getattr(r, "response_model", None) for r in app.routes])
 
     app.openapi = describe_all  # type: ignore[method-assign]
     compressing = GZipMiddleware(app, minimum_size=MIN_BYTES_TO_COMPRESS, compresslevel=COMPRESSION)

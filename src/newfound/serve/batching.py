@@ -1,15 +1,16 @@
-"""Answers requests that arrive while the model is busy in one batch, which takes little longer than one text."""
+"""Answers texts that arrive while the model is busy in one batch, which takes little longer than one text."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+import heapq
+import itertools
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 Answer = TypeVar("Answer")
-Part = tuple[Sequence[str], asyncio.Future[list[Answer]]]  # texts of one request, and their answers
+Item = tuple[int, int, str, asyncio.Future[Answer]]  # the turn of a text, a number that no other has, its answer
 MAX_CHARACTERS_IN_A_BATCH = 8_000
 MIN_COUNTED_CHARACTERS = 63  # of a text, so that a batch has at most 126 texts
 MAX_COUNTED_CHARACTERS = 1_000  # the encoder cuts longer texts, so they take no more time
@@ -24,8 +25,8 @@ class Batcher(Generic[Answer]):
     """Collects texts into batches and gives them to the model, which runs in threads of its own.
 
     A batch is never delayed to make it larger: the first text goes to the model immediately, and the next batch holds
-    what arrived meanwhile. Of a request that is larger than a batch, only as many parts as the model computes at once
-    are in the queue, so that it takes turns with the others.
+    what arrived meanwhile. The n-th text of a request has its turn after n others, so that a large request does not
+    hold up those that arrive after it.
     """
 
     def __init__(
@@ -40,7 +41,9 @@ class Batcher(Generic[Answer]):
         It may be given `at_once` batches at the same time, and `on_batch` is called with the number of texts in each.
         """
         self._answer, self._at_once, self._on_batch = answer, at_once, on_batch
-        self._parts: deque[Part[Answer]] = deque()
+        self._items: list[Item[Answer]] = []  # a heap
+        self._order = itertools.count()
+        self._n_taken = 0
         self._changed = asyncio.Event()
         self._is_closing = False
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="model")
@@ -63,74 +66,54 @@ class Batcher(Generic[Answer]):
         if self._is_closing or self.waiting + len(texts) > MAX_WAITING_TEXTS:
             raise QueueFull
         self.waiting += len(texts)
-        answers: list[Answer] = []
-        parts = list(_divide(texts))
-        try:
-            for start in range(0, len(parts), self._at_once):
-                for part in await asyncio.gather(*map(self._enqueue, parts[start : start + self._at_once])):
-                    answers += part
-            return answers
-        finally:
-            self.waiting -= len(texts)
-            self._changed.set()
-
-    def _enqueue(self, texts: Sequence[str]) -> asyncio.Future[list[Answer]]:
-        answers: asyncio.Future[list[Answer]] = asyncio.get_running_loop().create_future()
-        self._parts.append((texts, answers))
+        answers: list[asyncio.Future[Answer]] = [asyncio.get_running_loop().create_future() for _ in texts]
+        for position, (text, answer) in enumerate(zip(texts, answers, strict=True)):
+            heapq.heappush(self._items, (self._n_taken + position, next(self._order), text, answer))
         self._changed.set()
-        return answers
+        try:
+            return await asyncio.gather(*answers)
+        finally:
+            for future in answers:
+                future.cancel()  # if another text of the request has failed, or the client has left
+            self.waiting -= len(texts)
 
     async def _work(self) -> None:
-        while self.waiting or self._parts or not self._is_closing:
+        while self._items or not self._is_closing:
             if batch := self._take():
                 await self._answer_batch(batch)
             else:
                 self._changed.clear()
                 await self._changed.wait()
 
-    def _take(self) -> list[Part[Answer]]:
-        """Return the next batch: all parts that wait, as far as they fit."""
-        batch: list[Part[Answer]] = []
+    def _take(self) -> list[Item[Answer]]:
+        """Return the next batch: the texts whose turn it is, as far as they fit."""
+        batch: list[Item[Answer]] = []
         room = MAX_CHARACTERS_IN_A_BATCH
-        while self._parts and (size := _count_characters(self._parts[0][0])) <= room:
-            texts, answers = self._parts.popleft()
-            if not answers.done():  # otherwise the client has disconnected
-                batch.append((texts, answers))
+        while self._items and (size := _count_characters(self._items[0][2])) <= room:
+            item = heapq.heappop(self._items)
+            self._n_taken += 1
+            if not item[3].done():
+                batch.append(item)
                 room -= size
         return batch
 
-    async def _answer_batch(self, batch: list[Part[Answer]]) -> None:
-        """Answer a batch. If it fails, answer each part alone, so that a bad text fails only its own request."""
-        texts = [text for part, _ in batch for text in part]
-        self._on_batch(len(texts))
+    async def _answer_batch(self, batch: list[Item[Answer]]) -> None:
+        """Answer a batch. If it fails, answer each text alone, so that a bad text fails only its own request."""
+        self._on_batch(len(batch))
         try:
-            answers = iter(await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, texts))
+            texts = [text for _, _, text, _ in batch]
+            answers = await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, texts)
         except Exception as error:
             if len(batch) > 1:
-                for one in batch:
-                    await self._answer_batch([one])
-            elif not batch[0][1].done():
-                batch[0][1].set_exception(error)
+                for item in batch:
+                    await self._answer_batch([item])
+            elif not batch[0][3].done():
+                batch[0][3].set_exception(error)
             return
-        for part, future in batch:
-            own = [next(answers) for _ in part]
+        for (*_, future), answer in zip(batch, answers, strict=True):
             if not future.done():
-                future.set_result(own)
+                future.set_result(answer)
 
 
-def _divide(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Divide the texts of a request into parts of which each fits into a batch."""
-    part: list[str] = []
-    room = MAX_CHARACTERS_IN_A_BATCH
-    for text in texts:
-        size = _count_characters([text])
-        if size > room:
-            yield part
-            part, room = [], MAX_CHARACTERS_IN_A_BATCH
-        part.append(text)
-        room -= size
-    yield part
-
-
-def _count_characters(texts: Sequence[str]) -> int:
-    return sum(min(max(len(text), MIN_COUNTED_CHARACTERS), MAX_COUNTED_CHARACTERS) for text in texts)
+def _count_characters(text: str) -> int:
+    return min(max(len(text), MIN_COUNTED_CHARACTERS), MAX_COUNTED_CHARACTERS)

@@ -61,7 +61,7 @@ class Service:
     def _open(self, folder: Path, encoder: str | Encoder | None) -> tuple[Signature, ReviewSession, ReviewView]:
         """Load a model. Its signature is computed first, so that what is written meanwhile counts as newer."""
         signature = _signature_of(folder)
-        session = ReviewSession(folder, encoder=encoder, precision=self.settings.precision)
+        session = ReviewSession(folder, encoder=encoder)
         return signature, session, session.view()
 
     def _use(self, folder: Path, signature: Signature, session: ReviewSession, view: ReviewView) -> None:
@@ -91,7 +91,7 @@ class Service:
     def served_model(self) -> ServedModel:
         """What another process needs to open the model."""
         device = self.session.model.embedder.device.type
-        return ServedModel(self.session.folder, self._encoder, device, self.settings.precision)
+        return ServedModel(self.session.folder, self._encoder, device)
 
     async def run(self, request: Request, work: Callable[..., T], body: Body) -> T:
         """Do work with the served model and the body of a request, when the requests before it are answered."""

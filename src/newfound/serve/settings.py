@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from newfound import defaults
-from newfound.defaults import Precision
-from newfound.encoders.precision import check_precision
 from newfound.errors import SettingsError
 from newfound.llm.settings import LanguageModelSettings
 
@@ -33,7 +30,6 @@ class ServeSettings:
         behind_proxy: Whether a reverse proxy stands before the server. Only then are `X-Forwarded-Proto` and the last
             address in `X-Forwarded-For` believed.
         llm: The language model that discoveries, updates and refits may ask. No request can name another one.
-        precision: fp32, or int8: faster on a CPU, with probabilities that differ a little.
         log_requests: Whether to log one line per request. It holds nothing that a user typed.
     """
 
@@ -42,7 +38,6 @@ class ServeSettings:
     token: str | Mapping[str, str] | None = field(default=None, repr=False)
     behind_proxy: bool = False
     llm: LanguageModelSettings | None = None
-    precision: Precision = defaults.PRECISION
     log_requests: bool = True
 
     @property
@@ -57,7 +52,6 @@ class ServeSettings:
 
     def check(self) -> None:
         """Raise a `SettingsError` if others could use it without a token, or the settings cannot work."""
-        check_precision(self.precision)
         if self.llm is not None:
             self.llm.check()
         if not self.is_local and not self.token:

@@ -107,8 +107,8 @@ class Uploads:
         """Keep utterances and return their id. Only the owner's own files, or very old ones, make room for them."""
         now = time.monotonic()
         self.forget(*[id for id, (_, since, _) in self._files.items() if now - since > SECONDS_TO_KEEP])
-        own = [id for id, (whose, _, _) in self._files.items() if whose == owner]
-        self.forget(*own[: max(0, len(own) - MAX_FILES_OF_ONE + 1)])
+        files_of_owner = [id for id, (whose, _, _) in self._files.items() if whose == owner]
+        self.forget(*files_of_owner[: max(0, len(files_of_owner) - MAX_FILES_OF_ONE + 1)])
         if len(self._files) >= MAX_FILES:
             raise ConflictError("too many files wait for a training; try again later")
         id = secrets.token_urlsafe(16)
@@ -188,9 +188,9 @@ def _check_size(name: str, content: bytes) -> None:
     _check(name, "bytes in a line", max(map(len, content.splitlines()), default=0), MAX_LINE_BYTES)
 
 
-def _check(name: str, what: str, count: float, most: int) -> None:
-    if count > most:
-        raise DataError(f"{name}: has more than {most:,} {what}; {BEYOND_LIMITS}")
+def _check(name: str, what: str, count: float, limit: int) -> None:
+    if count > limit:
+        raise DataError(f"{name}: has more than {limit:,} {what}; {BEYOND_LIMITS}")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from newfound.errors import NoGpu, SettingsError
+from newfound.errors import SettingsError
 
 if TYPE_CHECKING:
     import torch
@@ -37,5 +37,5 @@ def pick_device(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and not torch.cuda.is_available():
-        raise NoGpu
+        raise SettingsError("device='cuda', but torch sees no GPU here", "cpu")
     return torch.device(name)

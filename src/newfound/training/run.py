@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from newfound.errors import RunMismatch, TargetExists, UnfinishedRun
+from newfound.errors import SettingsError, TargetExists
 from newfound.files import to_json, write_atomically
 from newfound.training.progress import LoggingReporter, Reporter
 
@@ -68,10 +68,10 @@ class Run:
             raise TargetExists(self.folder, "holds something else", replaceable=False)
         if path.is_file() and not self._anew:
             if not self._resume:
-                raise UnfinishedRun(self.folder)
+                raise SettingsError(f"{self.folder} holds an unfinished run", "resume", "anew")
             changed = _differences(_read_identity(path), json.loads(content))
             if changed:
-                raise RunMismatch(self.folder, f"was begun with other {', '.join(changed)}", repeatable=True)
+                raise SettingsError(f"{self.folder}: was begun with other {', '.join(changed)}", "repeat", "anew")
             return
         self.finish()
         write_atomically(path, content)
@@ -89,7 +89,7 @@ class Run:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
             return StageState(tensors=tensors, **about)
         except (SafetensorError, OSError, ValueError, KeyError, TypeError):
-            raise RunMismatch(path, "the checkpoint is damaged") from None
+            raise SettingsError(f"{path}: the checkpoint is damaged", "anew") from None
 
     def get_or_make(self, key: str, make: Callable[[], T]) -> T:
         """What an earlier fit with the same memory made under this key; made now otherwise."""
@@ -146,7 +146,7 @@ def _read_identity(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         identity = None
     if not isinstance(identity, dict):
-        raise RunMismatch(path, "damaged")
+        raise SettingsError(f"{path}: damaged", "anew")
     return identity
 
 

@@ -10,13 +10,12 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from newfound.errors import RunMismatch
+from newfound.errors import SettingsError
 from newfound.training.run import Run, StageState
 from newfound.training.schedule import Groups, Optimization, Rates
 from newfound.training.seeding import epoch_batches, seed_torch
@@ -240,7 +239,7 @@ class Trainer:
     def _load(self, state: StageState) -> None:
         wanted = self._tensors()
         if not set(wanted) <= set(state.tensors):
-            raise RunMismatch(self.run.folder or Path(), "the checkpoint was written by another version of newfound")
+            raise SettingsError(f"{self.run.folder}: the checkpoint was written by another version of newfound", "anew")
         with torch.no_grad():
             for name, tensor in wanted.items():
                 tensor.copy_(state.tensors[name])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
-from newfound.defaults import LogsHold, NoIntent, Precision
+from newfound.defaults import LogsHold, NoIntent
 from newfound.errors import SettingsError
 from newfound.llm.settings import LanguageModelSettings
 from newfound.methods.registry import method_entry
@@ -56,7 +56,6 @@ class DiscoverRequest(InputOptions, TrainingOptions):
         keep_utterances: Keep utterances in the model folder; review, export and update need them. Without them, only
             the intents' names and keywords are kept.
         settings: More settings of the method, by name.
-        precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
     """
 
     known: KnownSource | None = None
@@ -74,7 +73,6 @@ class DiscoverRequest(InputOptions, TrainingOptions):
     with_encoder: bool = False
     keep_utterances: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
-    precision: Precision = defaults.PRECISION
 
 
 class OfModel:
@@ -162,4 +160,4 @@ def _method(request: DiscoverRequest, runtime: Runtime, corpus: Corpus) -> Disco
     if entry.takes_mixed_logs:
         settings["no_intent"] = request.no_intent
     settings = {"n_new": request.n_new, "device": runtime.device, "seed": request.seed, **settings}
-    return entry.load()(encoder=runtime.encoder_to_fit(str(settings.get("tune", "auto"))), **settings)
+    return entry.load()(encoder=runtime.encoder_to_fit(), **settings)

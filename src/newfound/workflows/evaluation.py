@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
-from newfound.defaults import Precision
 from newfound.errors import DataError
 from newfound.files import check_file_target, csv_bytes, write_atomically
 from newfound.text import did_you_mean
@@ -38,7 +37,6 @@ class EvaluateRequest:
         device: auto, cpu or cuda.
         read: How the file is read.
         overwrite: Replace a file at `out`.
-        precision: fp32, or int8 on a CPU.
         out_of_scope: The label of utterances that belong to no intent: they are right if no intent is predicted.
     """
 
@@ -49,7 +47,6 @@ class EvaluateRequest:
     device: str = defaults.DEVICE
     read: ReadOptions = DEFAULT_READ_OPTIONS
     overwrite: bool = False
-    precision: Precision = defaults.PRECISION
     out_of_scope: str | None = None
 
 

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
-from newfound.defaults import Precision
-from newfound.encoders.precision import check_precision
 from newfound.encoders.registry import RELEASES
 from newfound.errors import NothingToExport, SettingsError
-from newfound.exports.common import IntentFacts, ModelFacts
+from newfound.exports.common import Project
 from newfound.exports.registry import (
     MODEL_EXPORTS,
     check_language,
@@ -87,11 +85,10 @@ class ExportRequest(ExportChoice):
     Attributes:
         model: A model folder, or a loaded model.
         to: One of `newfound.exports.registry.EXPORTS` or `MODEL_EXPORTS`.
-        out: The file to write; a folder for datasets, argilla and onnx.
+        out: The file to write; a folder for datasets and onnx.
         language: The utterances' language code.
         encoder: Where the model's encoder lies, if it cannot be found.
         overwrite: Replace what is at `out`.
-        precision: Of an ONNX graph: fp32 or int8.
     """
 
     model: ModelSource
@@ -101,7 +98,6 @@ class ExportRequest(ExportChoice):
     language: str = defaults.LANGUAGE
     encoder: str | Encoder | None = None
     overwrite: bool = False
-    precision: Precision = defaults.PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +151,6 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
     path, runtime = Path(request.out), Runtime(reporter or LoggingReporter(), request.encoder, "cpu")
     if request.to in MODEL_EXPORTS:
         return _export_model(request, path, runtime)
-    if request.precision != defaults.PRECISION:
-        raise SettingsError(f"precision={request.precision!r} is for the format onnx; the others hold utterances")
     format = export_format(request.to)
     check_language(request.language)
     request.check()
@@ -170,15 +164,8 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
             f"{request.out} lacks the new intents that nobody has accepted ({number}); accept them in the review "
             "first, or export the model's guesses as well"
         )
-    write_export(
-        corpus,
-        request.to,
-        path,
-        name=name_of(request.model),
-        language=request.language,
-        facts=facts_of(request.model) if format.wants_facts else None,
-        overwrite=request.overwrite,
-    )
+    project = project_of(request.model, request.language)
+    write_export(corpus, request.to, path, project, overwrite=request.overwrite)
     return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus), counts)
 
 
@@ -186,7 +173,6 @@ def _export_model(request: ExportRequest, path: Path, runtime: Runtime) -> Expor
     """Write the classifier itself: all of it, or nothing."""
     from newfound.exports.onnx import FILES, check_can_export, write_onnx
 
-    check_precision(request.precision)
     if request.only is not None or request.min_probability or request.with_guesses:
         raise SettingsError(f"the format {request.to} holds the classifier with all intents, and no utterances")
     check_can_export()
@@ -194,13 +180,13 @@ def _export_model(request: ExportRequest, path: Path, runtime: Runtime) -> Expor
     reviewed = runtime.open_model(request.model)
     try:
         with folder_atomically(path) as folder:
-            write_onnx(reviewed, folder, request.precision)
+            write_onnx(reviewed, folder)
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written ({error.strerror or error})") from None
     return ExportResult(path, 0, len(reviewed.names))
 
 
-def facts_of(model: ModelSource) -> ModelFacts:
+def project_of(model: ModelSource, language: str = defaults.LANGUAGE) -> Project:
     """Return what formats may say of a model besides its utterances; the network is not loaded."""
     if isinstance(model, str | Path):
         store, encoder = ReviewStore(model), str(describe(model)["encoder"]["name"])
@@ -211,8 +197,9 @@ def facts_of(model: ModelSource) -> ModelFacts:
         review, intents, encoder = reviewed.review, reviewed.model.intents, reviewed.model.encoder.name
         thresholds = dict(reviewed.classifier.thresholds)
     thresholds = {name: min(value, 1.0) for name, value in thresholds.items()}  # infinite if none keeps the promise
-    facts = {name: IntentFacts(review.status(name), thresholds.get(name)) for name in review.ids(intents)}
-    return ModelFacts(RELEASES[encoder].repo if encoder in RELEASES else encoder, facts)
+    statuses = {name: review.status(name) for name in review.ids(intents)}
+    encoder = RELEASES[encoder].repo if encoder in RELEASES else encoder
+    return Project(name_of(model), language, encoder, statuses, thresholds)
 
 
 def corpus_to_export(
@@ -252,6 +239,6 @@ def corpus_to_export(
     )
     if not kept:
         raise NothingToExport(counts.left_out, only_accepted=choice.only == "accepted" and not review.accepted)
-    origins = [Origin(kind == "labelled", u.source, u.count, u.days, u.probability) for u, kind in kept]
+    origins = [Origin(kind == "labelled", u.source, u.count, u.days) for u, kind in kept]
     corpus = Corpus.of([u.text for u, _ in kept], [u.intent for u, _ in kept], origins)
     return replace(corpus, paths=paths or {}), counts

@@ -90,9 +90,8 @@ def settings_of_effort(
     if effort != "auto" and effort not in method.EFFORTS:
         raise SettingsError(f"effort={effort!r} is not one of auto, {', '.join(method.EFFORTS)}")
     if effort == "auto" and tune == "auto":
-        is_exact = runtime.precision == defaults.PRECISION  # an encoder in int8 cannot train
         logs = getattr(request, "logs_hold", None) or defaults.LOGS_HOLD
-        tune = method.auto_tune(corpus, pick_device(runtime.device), logs) if is_exact else "heads"
+        tune = method.auto_tune(corpus, pick_device(runtime.device), logs)
         runtime.reporter.note(DEFAULT_EFFORT_NOTES[tune])
         return {"tune": tune}
     settings = dict(method.EFFORTS["standard" if effort == "auto" else effort])

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from newfound import defaults
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, ReadReport, Row
 from newfound.data.validation import open_rows
-from newfound.defaults import Precision
 from newfound.engines.predictor import PredictionLimits as PredictionLimits
 from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import DataError
@@ -45,7 +44,6 @@ class PredictRequest:
         top: How many of the most probable intents each prediction holds.
         threshold: Return no intent for texts whose most probable intent is less probable than this.
         fallback: The label of texts of no intent: below the threshold, too untypical, or of a rejected intent.
-        precision: fp32, or int8: faster on a CPU, with probabilities that differ a little.
         explain: Return an `Explanation` of each text: nearest utterances, runner-up, and the words that decide. It
             encodes each text once for every word.
     """
@@ -59,14 +57,13 @@ class PredictRequest:
     top: int = 0
     threshold: float | None = None
     fallback: str | None = None
-    precision: Precision = defaults.PRECISION
     explain: bool = False
 
     @property
     def predictor_settings(self) -> PredictorSettings:
         limits = PredictionLimits(self.max_outliers, self.threshold, self.fallback)
         encoder = self.encoder if isinstance(self.encoder, str) else None
-        return PredictorSettings(encoder, self.device, self.top, limits, self.precision)
+        return PredictorSettings(encoder, self.device, self.top, limits)
 
 
 def predict(request: PredictRequest, *, reporter: Reporter | None = None) -> list[Prediction]:

@@ -117,7 +117,7 @@ def _stage(request: PushRequest, target: Path, address: str) -> dict[str, Any]:
             shutil.copyfile(inside(folder, name), target / name)
     if encoder.get("included"):
         shutil.copytree(inside(folder, ENCODER_FOLDER), target / ENCODER_FOLDER)
-    decisions = [e.decision for e in store.entries() if e.undone_at is None and e.decision.kind != "comment"]
+    decisions = [e.decision for e in store.entries() if e.undone_at is None and e.kind != "comment"]
     if not with_utterances and any(decision.kind in KINDS_WITH_TEXTS for decision in decisions):
         raise SettingsError(f"{folder}: its review has moved or split utterances, and has their texts", "publish_texts")
     if decisions:

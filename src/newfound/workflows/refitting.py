@@ -140,7 +140,7 @@ def _method(request: RefitRequest, runtime: Runtime, reviewed: ReviewedModel, co
     if tune.layers and (request.effort, request.tune) == ("auto", "auto"):
         request = replace(request, tune=tune.text)
     settings = settings_of_effort(Refit, request, runtime, corpus)
-    encoder = replace(runtime, encoder=reviewed.model.encoder).encoder_to_fit(str(settings["tune"]))
+    encoder = replace(runtime, encoder=reviewed.model.encoder).encoder_to_fit()
     rows = zip(reviewed.assigned, corpus.labels, corpus.origins, strict=True)
     unlabelled = [u.probability for u, label, origin in rows if label is not None and not origin.labelled]
     expected = sum(unlabelled) / len(unlabelled) if unlabelled else None

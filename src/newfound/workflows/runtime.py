@@ -1,4 +1,4 @@
-"""What every workflow computes with: the device, the precision, the encoder, and who is told the progress."""
+"""What every workflow computes with: the device, the encoder, and who is told the progress."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from newfound.data.rows import ReadReport
-from newfound.defaults import DEVICE, PRECISION, Precision
-from newfound.encoders.precision import check_precision
-from newfound.errors import NoInt8, SettingsError
+from newfound.defaults import DEVICE
+from newfound.errors import SettingsError
 from newfound.model.about import loading
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device, pick_device
@@ -35,13 +34,11 @@ class Runtime:
         reporter: Is told the progress and what is unusual.
         encoder: A short name, a folder, owner/name on the hub, or a loaded encoder; None is the one of the model.
         device: auto, cpu or cuda.
-        precision: fp32, or int8 for a frozen encoder on a CPU.
     """
 
     reporter: Reporter
     encoder: str | Encoder | None = None
     device: str = DEVICE
-    precision: Precision = PRECISION
 
     @classmethod
     def of(cls, request: Any, reporter: Reporter | None) -> Runtime:
@@ -50,17 +47,14 @@ class Runtime:
         Those fields of the request are taken that are called as attributes of this class. Without a reporter, the
         logger `newfound` is told.
         """
-        chosen = {name: getattr(request, name) for name in ("encoder", "device", "precision") if hasattr(request, name)}
+        chosen = {name: getattr(request, name) for name in ("encoder", "device") if hasattr(request, name)}
         runtime = cls(reporter or LoggingReporter(), **chosen)
         check_device(runtime.device)
-        check_precision(runtime.precision, runtime.device)
-        if runtime.device == "auto" and runtime.precision == "int8":  # which runs on the CPU, also beside a GPU
-            return replace(runtime, device="cpu")
         return runtime
 
     def on_cpu(self) -> Runtime:
-        """Return the same on the CPU and in fp32, for a model that classifies nothing."""
-        return replace(self, device="cpu", precision=PRECISION)
+        """Return the same on the CPU, for a model that classifies nothing."""
+        return replace(self, device="cpu")
 
     def tell(self, report: ReadReport) -> None:
         """Report what was unusual in a file."""
@@ -84,31 +78,26 @@ class Runtime:
         encoder.cache = cache
         return encoder
 
-    def encoder_to_fit(self, tune: str = "auto") -> str | Encoder:
-        """Return the encoder with the user's feature cache and in the precision; only a frozen one can be int8."""
-        if self.precision == "fp32":
-            return self.encoder if isinstance(self.encoder, str) else self.load_encoder()
-        if tune not in ("auto", "heads"):
-            raise NoInt8(training=True)
-        return self.load_encoder().with_precision(self.precision)
+    def encoder_to_fit(self) -> str | Encoder:
+        """Return the name of the encoder, or the loaded encoder with the user's feature cache."""
+        return self.encoder if isinstance(self.encoder, str) else self.load_encoder()
 
     def open_model(self, model: ModelSource) -> ReviewedModel:
-        """Return the model with the review that lies in its folder, on the device and in the precision."""
+        """Return the model with the review that lies in its folder, on the device."""
         if not isinstance(model, str | Path):
-            reviewed = as_reviewed(model)
-            return reviewed if self.precision == PRECISION else reviewed.with_precision(self.precision)
+            return as_reviewed(model)
         from newfound.review.reviewed import load_reviewed
 
         device = pick_device(self.device)
         with loading(model):
-            return load_reviewed(model, encoder=self.encoder, device=device, precision=self.precision)
+            return load_reviewed(model, encoder=self.encoder, device=device)
 
     def open_predictor(self, model: ModelSource) -> IntentModel:
         """Return what classifies texts with a model; it does without torch where that is possible."""
         if isinstance(model, str | Path):
             from newfound.review.opening import open_predictor
 
-            predictor = open_predictor(model, self.encoder, self.device, self.precision)
+            predictor = open_predictor(model, self.encoder, self.device)
         else:
             predictor = self.open_model(model).classifier
         problem = predictor.graph_problem()

@@ -12,7 +12,6 @@ from newfound import defaults
 from newfound.data.corpus import Origin
 from newfound.data.duplicates import DistinctSample, same_words
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
-from newfound.defaults import Precision
 from newfound.errors import DataError, ModelError
 from newfound.model.hub import fetched
 from newfound.model.types import Prediction, Utterance
@@ -84,7 +83,6 @@ def trends(
     *,
     encoder: str | Encoder | None = None,
     device: str = defaults.DEVICE,
-    precision: Precision = defaults.PRECISION,
     read: ReadOptions = DEFAULT_READ_OPTIONS,
     reporter: Reporter | None = None,
 ) -> Trends:
@@ -95,7 +93,6 @@ def trends(
         logs: Newer unlabelled utterances: a file, a corpus, or texts.
         encoder: Where the model's encoder lies, if it cannot be found.
         device: auto, cpu or cuda.
-        precision: fp32, or int8 on a CPU.
         read: How the file is read.
         reporter: Is told what was odd in the file; by default nobody is.
 
@@ -105,7 +102,7 @@ def trends(
     """
     from newfound.engines.predictor import Predictor
 
-    runtime = Runtime.of(Runtime(reporter or LoggingReporter(), encoder, device, precision), reporter)
+    runtime = Runtime.of(Runtime(reporter or LoggingReporter(), encoder, device), reporter)
     reviewed = runtime.open_model(fetched(model))
     if not reviewed.model.utterances:
         raise ModelError("the model was saved without its utterances; discover again and keep them")

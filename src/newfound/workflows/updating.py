@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts
-from newfound.defaults import NoIntent, Precision
-from newfound.errors import NothingAccepted
+from newfound.defaults import NoIntent
+from newfound.errors import DecisionError
 from newfound.files import GROUPS_FILE, HISTORY_FILE
 from newfound.llm.settings import LanguageModelSettings
 from newfound.model.hub import model_folder
@@ -60,7 +60,6 @@ class UpdateRequest(LogOptions, TrainingOptions):
         accept_all: Take all intents of the model for known, reviewed or not.
         encoder: Where the model's encoder lies, if it cannot be found.
         llm: A language model that may be asked about doubtful utterances and for names; None asks nobody.
-        precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
     """
 
     model: ModelSource
@@ -72,7 +71,6 @@ class UpdateRequest(LogOptions, TrainingOptions):
     accept_all: bool = False
     encoder: str | Encoder | None = None
     llm: LanguageModelSettings | None = None
-    precision: Precision = defaults.PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +186,7 @@ def _method(request: UpdateRequest, runtime: Runtime, corpus: Corpus) -> Consens
 
     settings = settings_of_effort(Consensus, request, runtime, corpus)
     return Consensus(
-        encoder=runtime.encoder_to_fit(str(settings.get("tune", "auto"))),
+        encoder=runtime.encoder_to_fit(),
         n_new=request.n_new,
         no_intent=request.no_intent,
         device=runtime.device,
@@ -239,5 +237,5 @@ def _settled_intents(review: Review, names_before: set[str], *, accept_all: bool
     """Return the intents that the next round takes as they are: those that a person has decided about."""
     named = named_by_people(review, names_before)
     if not accept_all and not review.accepted | (named - review.known) and len(review.known) < len(review.names):
-        raise NothingAccepted
+        raise DecisionError("no new intent was accepted yet", "accept_some", "accept_all")
     return set(review.names) if accept_all else review.known | review.accepted | named

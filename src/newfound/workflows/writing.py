@@ -23,7 +23,7 @@ from newfound.exports.predictions import (
     THRESHOLD_COLUMN,
     check_pyarrow,
     check_writer,
-    writer_of,
+    write_batches,
 )
 from newfound.files import file_atomically, folder_atomically
 from newfound.training.progress import Reporter
@@ -114,12 +114,8 @@ def write_as_they_arrive(
     top = min(request.top, len(first[0][1].top)) if first else request.top
     has_thresholds = first is not None and first[0][1].above_threshold is not None
     columns = (*ALL_COLUMNS, *([THRESHOLD_COLUMN] if has_thresholds else []))
-    rows = 0
-    with target as stream, writer_of(format, stream, top, columns) as writer:
-        for batch in chain([] if first is None else [first], batches):
-            writer.write(batch)
-            rows += len(batch)
-    return rows
+    with target as stream:
+        return write_batches(format, stream, chain([] if first is None else [first], batches), top, columns)
 
 
 @contextmanager

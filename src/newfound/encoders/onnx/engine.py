@@ -22,7 +22,6 @@ from newfound.encoders.onnx.session import (
     hash_of_arrays,
     save_graph,
 )
-from newfound.encoders.precision import needs_seven_bits
 from newfound.encoders.ragged import Batch, pack
 from newfound.encoders.tail import Features, Tail, attention_keys, pool_hidden_states
 from newfound.errors import EncoderError
@@ -42,13 +41,8 @@ def key_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None =
     trained = {} if tail is None else {f"tail.{name}": t for name, t in tail.trained().items()}
     if dense is not None:
         trained |= {f"dense.{name}": t for name, t in dense.state_dict().items()}
-    return GraphKey(
-        encoder.weights_hash(),
-        encoder.max_length,
-        encoder.precision,
-        seven_bits=needs_seven_bits(encoder.precision),
-        trained=hash_of_arrays({name: t.detach().cpu().numpy() for name, t in trained.items()}),
-    )
+    arrays = {name: t.detach().cpu().numpy() for name, t in trained.items()}
+    return GraphKey(encoder.weights_hash(), encoder.max_length, hash_of_arrays(arrays))
 
 
 def open_session(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphSession:
@@ -81,7 +75,7 @@ def _build(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear 
     if pad_id is None:
         raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: its tokenizer has no padding")
     try:
-        graph, session = _build_graph(encoder, source_of(encoder, tail, dense), int(pad_id), key.seven_bits)
+        graph, session = _build_graph(encoder, source_of(encoder, tail, dense), int(pad_id))
     except EncoderError:
         raise
     except Exception as error:  # protobuf and ONNX Runtime have many types, as for a graph of more than 2 GB
@@ -100,23 +94,16 @@ def _build(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear 
     return session
 
 
-def _build_graph(encoder: Encoder, source: GraphSource, pad_id: int, seven_bits: bool) -> tuple[bytes, GraphSession]:
-    """Return the graph of a source in the encoder's precision, after a comparison with torch, and its session."""
-    from newfound.encoders.onnx.graph import encoder_graph, quantize
+def _build_graph(encoder: Encoder, source: GraphSource, pad_id: int) -> tuple[bytes, GraphSession]:
+    """Return the graph of a source, after a comparison with torch, and its session."""
+    from newfound.encoders.onnx.graph import encoder_graph
 
-    model = encoder_graph(source)
-    graph: bytes = model.SerializeToString()
+    graph: bytes = encoder_graph(source).SerializeToString()
     session = GraphSession(graph, pad_id=pad_id)
     tokens = encoder.tokenize(PROBE_TEXTS)
     difference = float(np.abs(vectors_of(session, tokens) - _torch_vectors(tokens, source)).max())
     if not difference <= MAX_VECTOR_DIFFERENCE:
         raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: its vectors differ by {difference:.1e}")
-    if encoder.precision == "int8":
-        try:
-            graph = quantize(model, seven_bits=seven_bits)
-        except OSError as error:
-            raise EncoderError(f"the int8 graph cannot be made: {error.strerror or error}") from None
-        session = GraphSession(graph, pad_id=pad_id)
     return graph, session
 
 

@@ -1,18 +1,14 @@
 """Builds the ONNX graph of an encoder: token ids and attention mask in, one vector per text out.
 
 The graph is written down operator by operator from the same `LayerParts` that `newfound.encoders.layers` runs. That
-takes half a second and nothing but the package `onnx`; torch's exporter takes nine seconds for the same graph. An int8
-graph has the weights of products in eight bits, and what they are multiplied with in eight bits when it is run.
+takes half a second and nothing but the package `onnx`; torch's exporter takes nine seconds for the same graph.
 """
 
 from __future__ import annotations
 
-import logging
 import math
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,7 +77,7 @@ class GraphBuilder:
         if not isinstance(module, nn.Linear):
             raise NotExportable(f"its {name.rpartition('.')[2]} layer is {type(module).__name__}")
         weight = self.weight(f"{name}.weight", module.weight.detach().T * scale)
-        product = self.add("MatMul", x, weight, name=f"{name}.product")
+        product = self.add("MatMul", x, weight)
         if module.bias is None:
             return product
         return self.add("Add", product, self.weight(f"{name}.bias", module.bias.detach() * scale))
@@ -209,34 +205,3 @@ def _add_pooling(builder: GraphBuilder, pooling: Pooling, hidden: str, mask: str
     weights = builder.add("Unsqueeze", mask, builder.weight("axis 2", [2]))
     total = builder.add("ReduceSum", builder.add("Mul", hidden, weights), axis, keepdims=0)
     return builder.add("Div", total, builder.add("ReduceSum", mask, axis, keepdims=1))
-
-
-def quantize(model: onnx.ModelProto, *, seven_bits: bool, leave_out: Sequence[str] = ()) -> bytes:
-    """Return an int8 graph, as the content of its file; the products with the names in `leave_out` stay as they are.
-
-    Weights may have seven bits (`newfound.encoders.precision.needs_seven_bits`).
-
-    Raises:
-        OSError: There is no room for temporary files.
-    """
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    logger = logging.getLogger()
-    level = logger.level
-    logger.setLevel(logging.ERROR)  # ONNX Runtime logs advice about graphs for other processors
-    try:
-        with tempfile.TemporaryDirectory(prefix="newfound-int8-") as folder:
-            target = Path(folder) / "graph.onnx"
-            # A scale for each column, and embeddings as they are: both keep vectors closer to the exact ones.
-            quantize_dynamic(
-                model,
-                str(target),
-                op_types_to_quantize=["MatMul"],
-                per_channel=True,
-                reduce_range=seven_bits,
-                weight_type=QuantType.QInt8,
-                nodes_to_exclude=list(leave_out),
-            )
-            return target.read_bytes()
-    finally:
-        logger.setLevel(level)

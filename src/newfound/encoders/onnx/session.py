@@ -1,6 +1,6 @@
 """Graphs in the user's cache folder, each with its tokenizer, and running them. This module does not need torch.
 
-A graph is named by a hash of everything that it depends on: weights, tokenizer, pooling, length and precision. A graph
+A graph is named by a hash of everything that it depends on: weights, tokenizer, pooling and length. A graph
 with its tokenizer therefore stands for the encoder, which need not be read. A damaged graph is not used, and made anew.
 """
 
@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from newfound.defaults import Precision
 from newfound.encoders.tokenizer import LightTokenizer
 from newfound.files import folder_atomically, to_json
 from newfound.paths import graph_cache_dir
@@ -44,8 +43,6 @@ class GraphKey:
 
     weights: str  # the hash of the encoder's weights, tokenizer and pooling (`Encoder.weights_hash`)
     max_length: int  # in tokens, of a text
-    precision: Precision = "fp32"
-    seven_bits: bool = False  # whether int8 weights have seven bits, for processors that need it
     trained: str = ""  # a hash of what was trained of the encoder; empty if nothing was
     opset: int = OPSET
     builder: int = BUILDER_VERSION

@@ -48,7 +48,7 @@ def put_beside(written: Path, model: Path, author: str) -> Path:
             return result
 
 
-def remove_old_results(model: Path, most: int, *, in_use: Collection[Path]) -> None:
+def remove_old_results(model: Path, max_results: int, *, in_use: Collection[Path]) -> None:
     """Remove the oldest results of jobs.
 
     Only what a server has written is removed, and only under the name that it was given. A result with review
@@ -56,7 +56,7 @@ def remove_old_results(model: Path, most: int, *, in_use: Collection[Path]) -> N
     """
     results = [path for _, path in sorted(_numbered(model).items()) if _is_result(path)]
     kept = {path.resolve() for path in in_use}
-    for path in results[: max(0, len(results) - most)]:
+    for path in results[: max(0, len(results) - max_results)]:
         if path.resolve() not in kept and _is_only_a_model(path):
             remove(path)
 

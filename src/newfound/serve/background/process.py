@@ -27,7 +27,6 @@ PRELOADED_MODULES = ["newfound.serve.background.work", "newfound.methods.consens
 T = TypeVar("T")
 Work = Callable[..., Any]  # can be pickled, with all its arguments but the reporter
 Report = Callable[..., None]  # is called with the kind of a report and its values
-_start_lock = threading.Lock()
 
 
 class WorkFailed(Exception):
@@ -74,14 +73,9 @@ def _start(work: Work) -> tuple[BaseProcess, Connection]:
     threads = max(1, inference_threads() // 2)
     ours, theirs = context.Pipe()
     process: BaseProcess = context.Process(target=_main, args=(work, theirs, threads, NICENESS), daemon=True)
-    with _start_lock, theirs:
-        before = os.environ.get(SAFE_PATH_VARIABLE)
-        os.environ[SAFE_PATH_VARIABLE] = "1"
-        try:
-            process.start()
-        finally:
-            if before is None:
-                os.environ.pop(SAFE_PATH_VARIABLE, None)
+    os.environ.setdefault(SAFE_PATH_VARIABLE, "1")
+    with theirs:
+        process.start()
     return process, ours
 
 
@@ -94,7 +88,7 @@ def _main(work: Work, connection: Connection, threads: int, niceness: int) -> No
     _limit_threads(threads)
     threading.Thread(target=_end_with_the_server, args=(connection,), daemon=True).start()
     try:
-        connection.send(("done", work(reporter=SendingReporter(connection))))
+        connection.send(("done", work(reporter=_SendingReporter(connection))))
     except (NewfoundError, OSError) as error:
         connection.send(("refused", str(error)))
     except Exception as error:
@@ -122,26 +116,22 @@ def _end_with_the_server(connection: Connection) -> None:
         os._exit(0)
 
 
-class SendingReporter:
-    """Sends the progress of the work to the server."""
+class _SendingReporter:
+    """Sends the progress of the work to the server, as the names and arguments of a reporter's methods."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def note(self, message: str) -> None:
-        """Send a message."""
         self._connection.send(("note", message))
 
     def warn(self, message: str) -> None:
-        """Send a warning."""
         self._connection.send(("warn", message))
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:
-        """Send that a part of the work begins; what it yields sends each advance."""
         self._connection.send(("task", title, total))
         yield self
 
     def advance(self, note: str = "", steps: int = 1) -> None:
-        """Send that the part of the work has advanced."""
         self._connection.send(("advance", steps))

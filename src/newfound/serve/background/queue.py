@@ -18,10 +18,6 @@ MAX_WAITING = 16  # or under way, of all clients together
 MAX_WAITING_PER_CLIENT = 4
 RETRY_AFTER = {"retry-after": "5"}
 STATUS_CLIENT_HAS_LEFT = 499
-TOO_MANY_RESPONSE: dict[int | str, dict[str, Any]] = {
-    429: {"description": "The client has too many such requests waiting"},
-    503: {"description": "Too many such requests are waiting"},
-}
 
 
 class WorkQueue:

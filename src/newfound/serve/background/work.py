@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from newfound.data.corpus import Corpus
-from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictingLabels
 from newfound.llm.settings import LanguageModelSettings
@@ -17,7 +16,7 @@ from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.schemas.training import Discovered
 from newfound.training.progress import Reporter
-from newfound.workflows.checking import CheckRequest, check
+from newfound.workflows.checking import CheckRequest, CheckResult, check
 from newfound.workflows.discovery import DiscoverRequest, DiscoverResult, discover
 from newfound.workflows.estimation import EstimateRequest, estimate
 from newfound.workflows.evaluation import EvaluateRequest, EvaluationScores, evaluate
@@ -36,7 +35,6 @@ class ServedModel:
     folder: Path
     encoder: str | Encoder | None  # if it is not where the model expects it
     device: str
-    precision: Precision  # of predictions; training is done in fp32
 
     def load_encoder(self) -> Encoder:
         """Return the encoder of the model."""
@@ -50,7 +48,6 @@ def run_evaluation(model: ServedModel, body: bodies.EvaluateBody, *, reporter: R
         Corpus.of(*_pairs(body.labelled)),
         encoder=model.encoder,
         device=model.device,
-        precision=model.precision,
         **_options(body),
     )
     return evaluate(request, reporter=reporter).scores
@@ -65,21 +62,22 @@ def run_thresholds(model: ServedModel, body: bodies.ThresholdsBody, *, reporter:
 
 def run_trends(model: ServedModel, body: bodies.TrendsBody, *, reporter: Reporter) -> Trends:
     """Compare newer logs with those of the reviewed model."""
-    settings: dict[str, Any] = {"encoder": model.encoder, "device": model.device, "precision": model.precision}
+    settings: dict[str, Any] = {"encoder": model.encoder, "device": model.device}
     return trends(model.folder, body.logs, **settings, reporter=reporter)
 
 
-def run_check(model: ServedModel, body: bodies.CheckBody, *, reporter: Reporter) -> answers.CheckOut:
+def run_check(model: ServedModel, body: bodies.CheckBody, *, reporter: Reporter) -> CheckResult:
     """Look for likely label errors and nearly equal intents."""
     request = CheckRequest(_pairs(body.known), encoder=model.load_encoder(), **_options(body))
-    return answers.CheckOut.model_validate(check(request, reporter=reporter))
+    return check(request, reporter=reporter)
 
 
 def run_estimate(model: ServedModel, body: bodies.EstimateBody, *, reporter: Reporter) -> answers.EstimateOut:
     """Estimate the number of new intents."""
     known = _pairs(body.known) if body.known else None
     request = EstimateRequest(known, body.logs, encoder=model.load_encoder(), **_options(body))
-    return answers.EstimateOut.model_validate(estimate(request, reporter=reporter))
+    estimated = estimate(request, reporter=reporter)
+    return answers.EstimateOut(estimated.n_new, estimated.low, estimated.high)
 
 
 def run_discovery(

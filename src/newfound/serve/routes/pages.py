@@ -24,11 +24,11 @@ STATIC_FOLDERS = (("newfound.serve", "static"), ("newfound.report", "shared"))  
 
 
 def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
-    """Add the routes."""
+    """Add the routes of the page, its files, the login and the logout."""
     files = resources.files("newfound.serve")
     static = _static_files()
-    every = repr(sorted(static.items())).encode()
-    place = f"/static/{hashlib.blake2b(every, digest_size=8).hexdigest()}"  # other contents have another address
+    contents = repr(sorted(static.items())).encode()
+    place = f"/static/{hashlib.blake2b(contents, digest_size=8).hexdigest()}"  # other contents have another address
     shows_path = service.settings.is_local and not service.settings.behind_proxy  # to nobody on another machine
 
     def render(template: str, status: int = 200, **values: Any) -> HTMLResponse:

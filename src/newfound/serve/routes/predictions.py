@@ -13,15 +13,13 @@ from starlette.concurrency import run_in_threadpool
 from newfound import defaults
 from newfound.errors import NothingToExport
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
-from newfound.review.views import ShownIntent
-from newfound.serve.background.queue import TOO_MANY_RESPONSE
 from newfound.serve.background.work import run_evaluation, run_trends
 from newfound.serve.batching import QueueFull
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.service import Service
 from newfound.workflows.evaluation import EvaluationScores
-from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export, facts_of
+from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export, project_of
 from newfound.workflows.prediction import PredictionLimits
 from newfound.workflows.trending import Trends
 
@@ -31,7 +29,7 @@ SECONDS_TO_ANSWER = 30.0  # a prediction
 def add_routes(app: FastAPI, service: Service) -> None:
     """Add the routes."""
 
-    @app.post("/v1/predict", tags=["predict"], responses={503: {"description": "The queue is full"}})
+    @app.post("/v1/predict", tags=["predict"])
     async def predict(body: bodies.PredictBody) -> answers.Predictions:
         """Classify a batch of utterances."""
         if service.batcher is None:
@@ -41,12 +39,12 @@ def add_routes(app: FastAPI, service: Service) -> None:
         limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback)
         return answers.Predictions([replace(limits.apply(answer), top=answer.top[: body.top]) for answer in predicted])
 
-    @app.post("/v1/evaluate", tags=["predict"], responses=TOO_MANY_RESPONSE)
+    @app.post("/v1/evaluate", tags=["predict"])
     async def evaluate_labelled(request: Request, body: bodies.EvaluateBody) -> EvaluationScores:
         """Compare predictions with labels; labels that the model does not know are matched to its new intents."""
         return await service.run(request, run_evaluation, body)
 
-    @app.post("/v1/trends", tags=["predict"], responses=TOO_MANY_RESPONSE)
+    @app.post("/v1/trends", tags=["predict"])
     async def compare_newer_logs(request: Request, body: bodies.TrendsBody) -> Trends:
         """Say what newer logs hold that the model's logs do not: other volumes, and intents that came up."""
         return await service.run(request, run_trends, body)
@@ -55,7 +53,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def intents() -> answers.Intents:
         """Return the intents after the review so far."""
         current = await run_in_threadpool(lambda: service.refresh().reviewed.classifier.intents)
-        return answers.Intents([ShownIntent.of(intent) for intent in current])
+        return answers.Intents(list(current))
 
     @app.get("/v1/export", tags=["export"])
     async def exports() -> answers.Exports:
@@ -103,9 +101,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
             reviewed = service.refresh().reviewed
             paths = reviewed.head.paths
             corpus, counts = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice, paths)
-            facts = facts_of(service.session.folder) if chosen.wants_facts else None
             left_out = 0 if with_guesses else counts.new_intents
-            return chosen.content(corpus, name=name, language=language, facts=facts), left_out
+            return chosen.write(corpus, project_of(service.session.folder, language)), left_out
 
         file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", name) or "intents"
         disposition = f'attachment; filename="{file_name}-{format.value}{chosen.suffix}"'
@@ -114,17 +111,17 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return Response(written, media_type="application/octet-stream", headers=headers)
 
     @app.get("/healthz", tags=["operation"])
-    async def health() -> answers.Health:
+    async def health() -> dict[str, str]:
         """Return whether the process answers."""
-        return answers.Health(status="ok")
+        return {"status": "ok"}
 
-    @app.get("/readyz", tags=["operation"], responses={503: {"description": "Stopping"}})
-    async def ready(response: Response) -> answers.Health:
+    @app.get("/readyz", tags=["operation"])
+    async def ready(response: Response) -> dict[str, str]:
         """Return whether the server accepts texts."""
         if service.batcher is None or service.stopping:
             response.status_code = 503
-            return answers.Health(status="not ready")
-        return answers.Health(status="ready")
+            return {"status": "not ready"}
+        return {"status": "ready"}
 
     @app.get("/metrics", tags=["operation"], response_class=Response)
     async def metrics() -> Response:

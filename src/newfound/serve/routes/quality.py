@@ -8,7 +8,6 @@ from fastapi import FastAPI, Query, Request
 from starlette.concurrency import run_in_threadpool
 
 from newfound.review.queries import ReviewView
-from newfound.serve.background.queue import TOO_MANY_RESPONSE
 from newfound.serve.background.work import run_thresholds
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.service import Service
@@ -49,7 +48,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         return await run_in_threadpool(run)
 
-    @app.post("/v1/thresholds", tags=["predict"], responses=TOO_MANY_RESPONSE)
+    @app.post("/v1/thresholds", tags=["predict"])
     async def set_thresholds(request: Request, body: bodies.ThresholdsBody) -> ThresholdsResult:
         """Write thresholds that keep a promised precision; predictions have `above_threshold` a second later."""
         return await service.run(request, run_thresholds, body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import FastAPI, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -15,7 +15,7 @@ from newfound.review.explaining import Explanation
 from newfound.review.history import read_history
 from newfound.review.queries import ReviewView
 from newfound.review.session import ReviewSession
-from newfound.review.views import IntentPage, LogMap, Page, PairPage, Resizing, Selection, ShownIntent
+from newfound.review.views import ConfusedPair, IntentPage, LogMap, Page, PairPage, Resizing, Selection, extend
 from newfound.serve.access import author_of
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
@@ -31,13 +31,10 @@ LogsOnly = Annotated[bool, Query(description="Leave labelled utterances out")]
 MAX_EVENTS = 20  # in an answer
 MAX_ENTRIES = 500  # of the log in an answer
 SECONDS_BETWEEN_NEWS = 2.5  # how often a page asks for them
-CONFLICT_RESPONSE: dict[int | str, dict[str, Any]] = {
-    409: {"description": "Somebody decided something else about the same since this version"}
-}
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes."""
+    """Add the routes of the review: reading (/v1/review/...) and deciding."""
 
     async def read(make: Callable[[ReviewView], T]) -> T:
         """Make an answer from the current state of the review, in a thread."""
@@ -60,7 +57,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             model=served.model,
             name=served.name,
             version=view.version,
-            events=[answers.EventOut.model_validate(event) for event in events(view.entries)[since:][-MAX_EVENTS:]],
+            events=events(view.entries)[since:][-MAX_EVENTS:],
             job=service.jobs.state().status,
         )
 
@@ -75,9 +72,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await read(lambda view: view.without_intent(start=start, logs_only=logs_only))
 
     @app.get("/v1/review/pairs", tags=["review"])
-    async def pairs() -> answers.Pairs:
+    async def pairs() -> list[ConfusedPair]:
         """Return the pairs of intents that are most often mixed up."""
-        return await read(lambda view: answers.Pairs(view.pairs()))
+        return await read(ReviewView.pairs)
 
     @app.get("/v1/review/pair", tags=["review"])
     async def pair(first: IntentName, second: IntentName) -> PairPage:
@@ -136,12 +133,12 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         def run() -> answers.Decided:
             session = service.session_for(body.model)
-            entries = [answers.EntryOut.model_validate(entry) for entry in change(session, author)]
-            return answers.Decided(service.refresh(session).version, entries)
+            entries = change(session, author)
+            return answers.Decided(service.refresh(session).version, list(entries))
 
         return await run_in_threadpool(run)
 
-    @app.post("/v1/review/decisions", tags=["review"], responses=CONFLICT_RESPONSE)
+    @app.post("/v1/review/decisions", tags=["review"])
     async def decide(request: Request, body: bodies.DecisionsBody) -> answers.Decided:
         """Record decisions: all of them or none.
 
@@ -152,26 +149,27 @@ def add_routes(app: FastAPI, service: Service) -> None:
         def change(session: ReviewSession, author: str) -> Sequence[Entry]:
             view = session.view()
             decisions = [parse(view.with_texts(entry)) for entry in body.decisions]
-            return session.decide(decisions, author=author, expected_version=body.version)
+            return session.store.decide(decisions, author=author, expected_version=body.version)
 
         return await record(request, body, change)
 
-    @app.post("/v1/review/undo", tags=["review"], responses=CONFLICT_RESPONSE)
-    async def undo(request: Request, body: bodies.UndoBody) -> answers.Undone:
+    @app.post("/v1/review/undo", tags=["review"])
+    async def undo(request: Request, body: bodies.UndoBody) -> answers.Decided:
         """Undo the author's last step, which is all decisions that were recorded together, or one by its number."""
 
         def change(session: ReviewSession, author: str) -> Sequence[Entry]:
-            return session.undo(author=author, id=body.id, step=body.step, expected_version=body.version)
+            return session.store.undo(
+                author=author, only_own=True, id=body.id, step=body.step, expected_version=body.version
+            )
 
-        done = await record(request, body, change)
-        return answers.Undone(done.version, done.entries[-1], done.entries)
+        return await record(request, body, change)
 
     @app.get("/v1/review/resize", tags=["review"])
     async def preview_resizing(to: Annotated[int | None, Query(ge=1, le=bodies.MAX_NEW_INTENTS)] = None) -> Resizing:
         """Return what would be merged or split to have so many new intents, by default as many as now."""
         return await read(lambda view: view.resizer.preview(to))
 
-    @app.post("/v1/review/resize", tags=["review"], responses=CONFLICT_RESPONSE)
+    @app.post("/v1/review/resize", tags=["review"])
     async def resize(request: Request, body: bodies.ResizeBody) -> answers.Decided:
         """Merge or split new intents that nobody has accepted until there are so many, as one step of the review.
 
@@ -193,11 +191,11 @@ def add_routes(app: FastAPI, service: Service) -> None:
             result = group(session.view().reviewed, body.levels)
             write_groups(session.folder, result.groups)
             service.refresh(session)
-            return answers.Grouped([ShownIntent.of(intent) for intent in result.intents], list(result.levels))
+            return answers.Grouped(list(result.intents), list(result.levels))
 
         return await run_in_threadpool(run)
 
-    @app.get("/v1/review/diff", tags=["review"], responses={409: {"description": "There is only one model"}})
+    @app.get("/v1/review/diff", tags=["review"])
     async def compare_models() -> ModelDiff:
         """Return what became of the intents in the model of the last job, or since the one that was served before."""
         before, after = service.rounds
@@ -211,20 +209,17 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Return who decided what, and when: the latest decisions, in their order."""
 
         def of_kind(entries: Sequence[Entry]) -> list[Entry]:
-            return [entry for entry in entries if kind is None or entry.decision.kind == kind.value]
-
-        def latest(entries: Sequence[Entry], most: int) -> list[answers.EntryOut]:
-            return [answers.EntryOut.model_validate(entry) for entry in entries[max(0, len(entries) - most) :]]
+            return [entry for entry in entries if kind is None or entry.kind == kind.value]
 
         def run() -> answers.Log:
             session = service.session
             chosen = of_kind(session.store.entries())
             room, earlier = most - len(chosen), []
-            for one in reversed(read_history(session.folder).trainings):
-                own = of_kind(one.entries)
-                facts = one.kind, one.model, one.at, one.author, len(own)
-                earlier.append(answers.EarlierTraining(*facts, latest(own, max(0, room))))
-                room -= len(own)
-            return answers.Log(len(chosen), latest(chosen, most), earlier[::-1])
+            for training in reversed(read_history(session.folder).trainings):
+                entries = of_kind(training.entries)
+                shown = tuple(entries[max(0, len(entries) - max(0, room)) :])
+                earlier.append(extend(answers.EarlierTraining, training, entries=shown, total=len(entries)))
+                room -= len(entries)
+            return answers.Log(len(chosen), chosen[-most:], earlier[::-1])
 
         return await run_in_threadpool(run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import FastAPI, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -15,7 +15,6 @@ from newfound.data.rows import LabelUse, ReadOptions
 from newfound.serve.access import author_of, owner_of
 from newfound.serve.background.jobs import Kind
 from newfound.serve.background.process import Work
-from newfound.serve.background.queue import TOO_MANY_RESPONSE
 from newfound.serve.background.work import run_check, run_discovery, run_estimate, run_refit, run_update
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
@@ -23,26 +22,26 @@ from newfound.serve.schemas import training as jobs
 from newfound.serve.service import Service, identify
 from newfound.serve.settings import MAX_BYTES
 from newfound.serve.uploads import ENDINGS
+from newfound.workflows.checking import CheckResult
 
 logger = logging.getLogger("newfound.serve")
 FILE_BODY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
-BUSY_RESPONSE: dict[int | str, dict[str, Any]] = {409: {"description": "A job is running already"}}
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
     """Add the routes."""
 
-    @app.post("/v1/estimate", tags=["train"], responses=TOO_MANY_RESPONSE)
+    @app.post("/v1/estimate", tags=["train"])
     async def estimate_new(request: Request, body: bodies.EstimateBody) -> answers.EstimateOut:
         """Estimate how many new intents the logs hold, before any training."""
         return await service.run(request, run_estimate, body)
 
-    @app.post("/v1/check", tags=["train"], responses=TOO_MANY_RESPONSE)
-    async def check_known(request: Request, body: bodies.CheckBody) -> answers.CheckOut:
+    @app.post("/v1/check", tags=["train"])
+    async def check_known(request: Request, body: bodies.CheckBody) -> CheckResult:
         """Look for likely label errors and nearly equal intents in known data; `line` is the position, from 1."""
         return await service.run(request, run_check, body)
 
-    @app.post("/v1/files", tags=["train"], openapi_extra=FILE_BODY, responses=TOO_MANY_RESPONSE)
+    @app.post("/v1/files", tags=["train"], openapi_extra=FILE_BODY)
     async def read_file(
         request: Request,
         name: Annotated[str, Query(min_length=1, max_length=200, description="The name of the file")],
@@ -81,17 +80,17 @@ def add_routes(app: FastAPI, service: Service) -> None:
         service.uploads.forget(*ids.values())
         return state
 
-    @app.post("/v1/discover", tags=["train"], responses=BUSY_RESPONSE)
+    @app.post("/v1/discover", tags=["train"])
     async def start_discovery(request: Request, body: bodies.DiscoverBody) -> jobs.JobState:
         """Discover the new intents in logs, all if none is known. The model is written beside the served one."""
         return start_with_files("discover", run_discovery, body, author_of(request, body.author))
 
-    @app.post("/v1/update", tags=["train"], responses=BUSY_RESPONSE)
+    @app.post("/v1/update", tags=["train"])
     async def start_update(request: Request, body: bodies.UpdateBody) -> jobs.JobState:
         """Discover further intents in newer logs; accepted intents are known. The model is written beside this one."""
         return start_with_files("update", run_update, body, author_of(request, body.author))
 
-    @app.post("/v1/review/refit", tags=["review", "train"], responses=BUSY_RESPONSE)
+    @app.post("/v1/review/refit", tags=["review", "train"])
     async def start_refit(request: Request, body: bodies.RefitBody) -> jobs.JobState:
         """Train the model further on the decisions. The result is written into a folder beside it."""
         author, model = author_of(request, body.author), service.served_model
@@ -118,7 +117,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             endings=ENDINGS,
         )
 
-    @app.post("/v1/jobs/cancel", tags=["train"], responses={409: {"description": "No job is running"}})
+    @app.post("/v1/jobs/cancel", tags=["train"])
     async def cancel_job(request: Request, body: bodies.CancelBody) -> jobs.JobState:
         """End the running job. Nothing of it stays, and the served model is as before."""
         author, job = author_of(request, body.author), service.jobs.state()
@@ -128,7 +127,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         logger.info("%s cancelled a job (%s)", author, state.kind)
         return state
 
-    @app.post("/v1/review/serve", tags=["review", "train"], responses=BUSY_RESPONSE)
+    @app.post("/v1/review/serve", tags=["review", "train"])
     async def serve(request: Request, body: bodies.ServeBody) -> answers.Served:
         """Serve the model that the last job has written, or the one that was served before it."""
         author = author_of(request, body.author)

@@ -1,4 +1,4 @@
-"""The bodies of errors, what a client may read in them, and what FastAPI leaves out of the OpenAPI description."""
+"""The bodies of errors, what a client may read in them, and the OpenAPI description of errors and fields."""
 
 from __future__ import annotations
 
@@ -11,14 +11,6 @@ from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel, Field
 
-WRITTEN_BY_FASTAPI = ("HTTPValidationError", "ValidationError")  # schemas of errors that are never sent
-REFUSALS = {  # what any request under /v1/ may be answered with
-    "401": "A token is needed, and the request has none or a wrong one",
-    "403": "The request comes from a page of another site, or in the name of somebody else than the token's owner",
-    "409": "What was asked for is not possible as things are; `detail` says why and what to do",
-    "413": "The request is too large",
-    "429": "Too many waiting requests or wrong tokens; `Retry-After` says when to try again",
-}
 # What stands before the last name of an absolute path, which follows a space, a quote or the like.
 PARENT_FOLDERS = re.compile(r"(?:(?<=[\s'\"(\[=])|^)(?:[A-Za-z]:)?[/\\](?=[\w.])(?:[^\s/\\'\":;,()]+[/\\])*")
 
@@ -53,25 +45,18 @@ class Problem(BaseModel):
     entry: int | None = Field(None, description="The number of the decision in the way (409), if it can be undone")
 
 
-def describe_errors(schema: dict[str, Any]) -> dict[str, Any]:
-    """Change FastAPI's OpenAPI description so that errors are described as they are sent, and return it."""
-    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-    schemas = schema["components"]["schemas"]
-    for name in WRITTEN_BY_FASTAPI:
-        schemas.pop(name, None)
-    schemas |= {**problem.pop("$defs"), "Problem": problem}
-    for path, operations in schema["paths"].items():
-        for method, operation in operations.items():
-            responses = operation["responses"]
-            if path.startswith("/v1/"):
-                for status, description in REFUSALS.items():
-                    if status != "403" or method == "post":
-                        responses.setdefault(status, {"description": description})
-            for status, response in responses.items():
-                if status.startswith("4"):
-                    content = {"schema": {"$ref": "#/components/schemas/Problem"}}
-                    response["content"] = {"application/json": content}
-    return schema
+REFUSALS: dict[int | str, dict[str, Any]] = {  # what any request may be answered with
+    status: {"model": Problem, "description": description}
+    for status, description in {
+        401: "A token is needed, and the request has none or a wrong one",
+        403: "The request comes from a page of another site, or in the name of somebody else than the token's owner",
+        409: "What was asked for is not possible as things are; `detail` says why and what to do",
+        413: "The request is too large",
+        422: "A field or a parameter is not valid",
+        429: "Too many waiting requests or wrong tokens; `Retry-After` says when to try again",
+        503: "Too many requests are waiting, or the server is stopping",
+    }.items()
+}
 
 
 def describe_fields(schema: dict[str, Any], answers: Iterable[Any]) -> dict[str, Any]:

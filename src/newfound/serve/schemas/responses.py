@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from newfound.exports.registry import LANGUAGE_CODE
-from newfound.model.types import Prediction
+from newfound.model.types import Intent, Prediction
 from newfound.review.decisions import MAX_COMMENT_LENGTH
+from newfound.review.entries import Entry, Event
+from newfound.review.history import Training
 from newfound.review.proposals import MIN_SEPARATION_TO_SUGGEST
 from newfound.review.views import (
     MAX_UTTERANCES_TO_MOVE,
-    ConfusedPair,
     IntentDetails,
     QueueItem,
     ReviewState,
-    ShownIntent,
 )
 from newfound.serve.schemas.requests import MAX_TEXTS_IN_A_REQUEST
 from newfound.serve.settings import MAX_NAME_LENGTH
-from newfound.workflows.checking import LabelError, NearDuplicate
 from newfound.workflows.exporting import ExportCounts
 
 MAX_UTTERANCES_IN_A_REQUEST = 500
@@ -40,7 +35,7 @@ class Predictions:
 class Intents:
     """All intents."""
 
-    intents: list[ShownIntent]
+    intents: list[Intent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,33 +140,6 @@ class ServedState(ReviewState):
     limits: Limits
 
 
-class FromAttributes(BaseModel):
-    """A body that `model_validate` makes of an object with these attributes and others that are not sent."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-
-class EventOut(FromAttributes):
-    """Something that somebody decided or undid."""
-
-    at: str
-    author: str
-    words: str = Field(description="What happened, as a sentence without its full stop")
-
-
-class EntryOut(FromAttributes):
-    """A decision: who made it and when, and who undid it."""
-
-    id: int
-    at: str
-    author: str
-    kind: str
-    words: str = Field(description="What was decided, as the rest of a sentence that begins with the author's name")
-    arguments: dict[str, Any]
-    undone_at: str | None
-    undone_by: str | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News(Served):
     """What happened since a version of the review.
@@ -182,7 +150,7 @@ class News(Served):
     """
 
     version: int
-    events: list[EventOut]
+    events: list[Event]
     job: str
 
 
@@ -192,13 +160,6 @@ class AllDetails:
 
     version: int
     intents: list[IntentDetails]
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """The pairs of intents that are most often mixed up."""
-
-    pairs: list[ConfusedPair]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,45 +177,21 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The recorded decisions, and the version after them."""
+    """The decisions that were recorded or undone, and the version after them."""
 
     version: int
-    entries: list[EntryOut]
+    entries: list[Entry]
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """What was undone, and the version after it.
-
-    Attributes:
-        undone: The last decision, if several were undone together.
-        entries: All that were undone.
-    """
-
-    version: int
-    undone: EntryOut
-    entries: list[EntryOut]
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierTraining:
-    """A training that led to the served model, and the decisions that it learned from. They cannot be undone.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierTraining(Training):
+    """A training that led to the served model, and the latest decisions that it learned from. They cannot be undone.
 
     Attributes:
-        kind: refit or update.
-        model: The name of the model that was trained from.
-        at: When the training began.
-        author: Who started it; None if that is not known.
         total: The number of its decisions.
-        entries: The latest of them, in their order.
     """
 
-    kind: str
-    model: str
-    at: str
-    author: str | None
     total: int
-    entries: list[EntryOut]
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,54 +204,14 @@ class Log:
     """
 
     total: int
-    entries: list[EntryOut]
+    entries: list[Entry]
     earlier: list[EarlierTraining]
 
 
-class EstimateOut(FromAttributes):
+@dataclass(frozen=True, slots=True)
+class EstimateOut:
     """The estimated number of new intents, with a 90 % interval."""
 
     n_new: int
     low: int
     high: int
-
-
-class LabelUse(BaseModel):
-    """A label that a text has."""
-
-    line: int
-    label: str
-
-
-def _with_names(uses: Sequence[tuple[int, str]]) -> list[LabelUse]:
-    return [LabelUse(line=line, label=label) for line, label in uses]
-
-
-class LabelConflict(FromAttributes):
-    """A text with several labels."""
-
-    text: str
-    uses: Annotated[list[LabelUse], BeforeValidator(_with_names)]
-
-
-class CheckOut(FromAttributes):
-    """What known data should be looked at for."""
-
-    utterances: int
-    intents: int
-    label_errors: list[LabelError]
-    near_duplicates: list[NearDuplicate]
-    conflicts: list[LabelConflict]
-    few_examples: Annotated[dict[str, int], BeforeValidator(dict)] = Field(
-        description="Intents with few examples, and how many they have"
-    )
-    misspelt: Annotated[dict[str, str], BeforeValidator(dict)] = Field(
-        description="Labels that are likely misspelt, and the label that is likely meant"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """Whether the server works."""
-
-    status: str

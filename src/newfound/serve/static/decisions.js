@@ -147,7 +147,7 @@ export async function recordAt(path, body, onRecorded) {
  * @param {Entry[]} entries
  * @param {string} [next]
  */
-export async function settle(message, entries, next) {
+export async function reportDone(message, entries, next) {
   const leaves = next !== undefined && location.hash !== next;
   if (leaves) go(next);
   else await show();
@@ -165,7 +165,7 @@ export async function settle(message, entries, next) {
  * @param {() => void} [onRecorded]
  */
 export async function carryOut([decisions, message, next], onRecorded) {
-  await settle(message, await recordAt("/v1/review/decisions", { decisions }, onRecorded), next);
+  await reportDone(message, await recordAt("/v1/review/decisions", { decisions }, onRecorded), next);
 }
 
 /**
@@ -208,8 +208,8 @@ export async function undo(id = null, step = false, onUndone = () => {}) {
     await refresh();
     onUndone(answer.entries);
     await show();
-    const { undone, entries } = answer;
-    if (entries.length > 1) say(t("said.undoneSeveral", { n: entries.length }));
+    const [undone, ...others] = answer.entries;
+    if (others.length > 0) say(t("said.undoneSeveral", { n: answer.entries.length }));
     else say(t("said.undone", { who: undone.author, what: undone.words }));
   });
 }

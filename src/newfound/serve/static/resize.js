@@ -1,6 +1,6 @@
 // Coarser and finer: a slider over the number of new intents, a field for it, and a preview of what is merged or split.
 import { get, problem, sentence } from "./api.js";
-import { once, recordAt, settle } from "./decisions.js";
+import { once, recordAt, reportDone } from "./decisions.js";
 import { bullets, button, el, fill, fold, lastOf, quiet, row } from "./dom.js";
 import { count } from "./format.js";
 import { dot } from "./parts.js";
@@ -109,7 +109,7 @@ function shown(resizing, leave) {
     once(async () => {
       const entries = await recordAt("/v1/review/resize", { to: n, version });
       wanted = null;
-      await settle(t("resize.done", { n, summary: summary(resizing) }), entries);
+      await reportDone(t("resize.done", { n, summary: summary(resizing) }), entries);
     });
   const rows = resizing.changes.map(changeRow);
   const rest = rows.slice(MAX_CHANGES_SHOWN);

@@ -220,7 +220,7 @@ function comments({ name, comments: some, n_comments: total }) {
   const comment = (/** @type {IntentPage["comments"][number]} */ c) =>
     el("div", { class: "comment" }, [
       quietLine(el("strong", c.author), " ", ago(c.at)),
-      el("p", { class: "lines" }, c.text),
+      el("p", { class: "lines" }, String(c.arguments.text)),
     ]);
   const content = [
     total > some.length && quietLine(t("comment.latest", { shown: some.length, total })),

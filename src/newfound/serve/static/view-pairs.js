@@ -12,7 +12,7 @@ import { rich, t } from "./strings.js";
 const COLUMNS = [[t("intent")], [t("intent")], [t("pairs.expected"), "number"], [t("pairs.look"), "action"]];
 
 export async function pairsView() {
-  const { pairs } = await get("/v1/review/pairs");
+  const pairs = await get("/v1/review/pairs");
   const rows = pairs.map(({ first, second, expected }) => [
     named(first),
     named(second),
