@@ -18,7 +18,6 @@ from newfound.algorithms.recognition import (
     known_votes,
     overlooks_new,
     recognise_known,
-    share_with_neighbours,
     typical_labels,
 )
 from newfound.training.seeding import derive
@@ -76,21 +75,6 @@ def test_the_classifier_predicts_labelled_rows_as_if_it_had_not_learned_from_the
     left_out = torch.stack([scores(labelled[labelled != row], row).max() for row in labelled])
     expected = [float((left_out <= scores(labelled, i).max()).double().mean()) for i in range(len(x))]
     np.testing.assert_allclose(known_sureness(x, y, 3)[0].numpy(), expected, atol=1e-6)
-
-
-def test_what_is_said_of_a_row_is_half_of_what_is_said_of_its_neighbours():
-    """Rows 0, 1 and 2 lie together and 3 and 4 do, so each of two neighbours is in the same group where it can be.
-
-    Row 0 is labelled, which counts as 1 for its neighbours: row 1 has 0.2 itself and (1 + 0.4) / 2 around it.
-    """
-    angle = torch.tensor([0.0, 0.01, 0.02, 1.5, 1.51])
-    x = torch.stack([angle.cos(), angle.sin()], dim=1)
-    y = torch.tensor([0, -1, -1, -1, -1])
-    testimony = torch.tensor([0.1, 0.2, 0.4, 0.0, 0.6])
-    shared = share_with_neighbours(testimony, x, y, 2)
-    assert shared[1] == pytest.approx(0.5 * 0.2 + 0.5 * (1 + 0.4) / 2)
-    assert shared[3] == pytest.approx(0.5 * 0.0 + 0.5 * (0.6 + 0.4) / 2), "row 4, and row 2 as the next nearest"
-    assert share_with_neighbours(testimony[:1], x[:1], y[:1], 2) == pytest.approx(0.1), "a single row has no neighbour"
 
 
 def test_votes_are_shares_of_the_clusterings():

@@ -11,8 +11,7 @@ Three witnesses are heard, each a number from 0 to 1 for every row:
                   rows that it is less sure of, each as if it had not been learned from.
 
 With few labels there are too few labelled neighbours to count, and the other two decide. On eight corpora all together
-told known from new better than any of them. Rows of one intent lie together, so each row shares half of what the
-witnesses say of its nearest rows, among which labelled ones are certain (docs/logs.md).
+told known from new better than any of them (docs/logs.md).
 
 Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label. There are n_known known
 intents and about n_new new ones. `neighbours` is how many nearest rows of each row are looked at. `pretrained` [n, d]
@@ -32,8 +31,7 @@ from newfound.algorithms.neighbours import nearest
 
 DRAWS = 4  # of logs that are larger than the labelled data, so that both have a say
 WEIGHT_OF_NEIGHBOURS, WEIGHT_OF_CLUSTERINGS, WEIGHT_OF_CLASSIFIER = 0.375, 0.25, 0.375
-SHARE_OF_NEIGHBOURS = 0.5  # of what is said of the nearest rows, beside what is said of the row itself
-MIN_TESTIMONY, MIN_TESTIMONY_OF_TWO = 0.57, 0.44  # from which on a row belongs to a known intent
+MIN_TESTIMONY, MIN_TESTIMONY_OF_TWO = 0.49, 0.38  # from which on a row belongs to a known intent
 MIN_RATIO = 0.4  # of labelled neighbours: fewer speak against a known intent, whatever the others say
 RIDGE = 0.3
 MIN_LEFT_OUT = 1e-3  # of a row's own weight in its prediction: one that decides alone says nothing about others
@@ -61,25 +59,15 @@ def recognise_known(
     sureness, guess = known_sureness(x if pretrained is None else pretrained, y, n_known)
     if typical_labels(y, n_known) < MIN_LABELS_FOR_NEIGHBOURS:
         testimony = (1 - WEIGHT_OF_CLASSIFIER) * share + WEIGHT_OF_CLASSIFIER * sureness
-        is_known = (y < 0) & (share_with_neighbours(testimony, x, y, neighbours) > MIN_TESTIMONY_OF_TWO)
+        is_known = (y < 0) & (testimony > MIN_TESTIMONY_OF_TWO)
         return torch.where(is_known, torch.where(share > 0, intent, guess), y)
     ratio = known_ratio(x, y, n_known, neighbours=neighbours, seed=seeds("draws"))[0]
     testimony = WEIGHT_OF_NEIGHBOURS * ratio.clamp(max=1) + WEIGHT_OF_CLUSTERINGS * share
     testimony = testimony + WEIGHT_OF_CLASSIFIER * sureness
-    shared = share_with_neighbours(testimony, x, y, neighbours)
-    is_known = (y < 0) & (ratio >= MIN_RATIO) & (shared >= MIN_TESTIMONY)
+    is_known = (y < 0) & (ratio >= MIN_RATIO) & (testimony >= MIN_TESTIMONY)
     recognised = y.clone()
     recognised[is_known] = classify_known(x, y, is_known, seed=seeds("classifier"))
     return recognised
-
-
-def share_with_neighbours(testimony: Tensor, x: Tensor, y: Tensor, neighbours: int) -> Tensor:
-    """Return testimony [n] averaged with that of the nearest rows; a labelled row is certainly of a known intent."""
-    if len(x) < 2:
-        return testimony
-    certain = torch.where(y >= 0, 1.0, testimony)
-    near = nearest(x, neighbours)[1]
-    return (1 - SHARE_OF_NEIGHBOURS) * testimony + SHARE_OF_NEIGHBOURS * certain[near].mean(1)
 
 
 def known_sureness(x: Tensor, y: Tensor, n_known: int) -> tuple[Tensor, Tensor]:
