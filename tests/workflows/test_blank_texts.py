@@ -74,7 +74,7 @@ def test_blank_texts_get_no_intent_without_torch_and_without_newfound(folder, tm
     from newfound.review.opening import open_stored
 
     newfound.predict(folder, ["pay bill"], device="cpu")  # stores the graph
-    stored = open_stored(folder, "fp32")
+    stored = open_stored(folder)
     assert stored is not None
     assert [p.intent is None for p in stored.classify(["pay bill", *BLANK])] == [False, *[True] * 5]
     newfound.export(folder, "onnx", tmp_path / "graph")
