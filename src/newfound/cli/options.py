@@ -87,7 +87,7 @@ EffortOption = Annotated[
     str,
     typer.Option(
         "--effort",
-        help="quick (frozen encoder, seconds), standard (fine-tunes it, a minute on a CPU), best (more clusterings); "
+        help="quick (frozen encoder, seconds), standard (fine-tunes it, a minute on a CPU), best (the same); "
         "auto is standard if there are enough labels.",
     ),
 ]
