@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo check coverage test test-portable lint page docs site clean
+.PHONY: demo check coverage test test-portable lint types style imports page docs site clean
 .DEFAULT_GOAL := test
 
 # torch goes in first, so that it can come from an index of its own. On Linux, pip's default index has a build with several
@@ -17,10 +17,18 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 demo: $(VENV)/.installed
 	$(BIN)/newfound demo --out newfound-demo --force
 
-lint: $(VENV)/.installed page
+# Two checks at a time: CI has two cores.
+lint: $(VENV)/.installed
+	$(MAKE) --jobs 2 --output-sync types style imports page
+
+types:
+	$(BIN)/mypy
+
+style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+
+imports:
 	$(BIN)/lint-imports
 
 # The scripts of the review page and the report: prettier, eslint and tsc. Without npm this says so and is skipped.
@@ -37,9 +45,10 @@ coverage: $(VENV)/.installed
 	COVERAGE_CORE=$$($(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")') \
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow" --cov
 
-# Two processes: CI has two cores. Tests of one file share what they set up, so files are not divided.
-test: lint site
-	$(BIN)/pytest -n 2 --dist loadfile
+# Two processes: CI has two cores. Tests of one file share what they set up, so files are not divided. One of them builds
+# the site.
+test: lint
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # Everything five times, for about an hour: on processors with fewer instructions, with one thread and two, and busy.
 test-portable: $(VENV)/.installed

@@ -1,6 +1,7 @@
 """The paper's experiments: run them, and print their tables or draw their figures from the result files.
 
 python -m benchmarks list
+python -m benchmarks get banking77
 python -m benchmarks run main --methods kmeans,consensus --tune heads
 python -m benchmarks table main --methods kmeans,consensus --tune heads --format markdown
 python -m benchmarks figures main
@@ -19,6 +20,8 @@ from pathlib import Path
 
 from benchmarks.harness import tables
 from benchmarks.harness.cells import Cell, missing_cells, read_results, write_archive
+from benchmarks.harness.datasets import SETS
+from benchmarks.harness.datasets import get as find_or_fetch
 from benchmarks.harness.experiments import EXPERIMENTS, Experiment, experiment_named
 from benchmarks.harness.studies import study_encoder, whole_numbers
 from newfound import defaults
@@ -48,6 +51,8 @@ def parser() -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser("benchmarks", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     commands = whole.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="the experiments: what they show, and how many runs they take")
+    get = commands.add_parser("get", help="find a data set, or download it to the user's cache, and verify it")
+    get.add_argument("name", choices=SETS)
     run = commands.add_parser("run", parents=[chosen], help="run the cells that have no result, and print the table")
     run.add_argument("--weights", help="the folder that holds the encoder, if its name does not say it")
     run.add_argument("--limit", type=float, default=math.inf, help="seconds, after which no further cell is begun")
@@ -123,6 +128,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser().parse_args(arguments)
     if options.command == "list":
         list_experiments()
+        return
+    if options.command == "get":
+        for part, path in find_or_fetch(options.name).items():
+            print(f"{options.name}/{part}: {path}, verified")
         return
     experiment, cells = planned(options)
     if options.command == "figures":

@@ -20,7 +20,7 @@ from scipy.stats import wilcoxon
 from sklearn.cluster import AgglomerativeClustering
 
 from newfound import KMeans, partition
-from newfound.algorithms.metrics import Scores, both_protocols
+from newfound.algorithms.metrics import Scores, strict_scores
 from newfound.data.demo_corpus import load_demo
 from newfound.data.task import DiscoveryTask, make_task
 from newfound.methods.base import Discoverer
@@ -69,7 +69,7 @@ def score(method: Discoverer, task: DiscoveryTask) -> Scores:
     train = task.observed_train  # the labels of the new intents are None here
     method.fit(train.texts, train.labels)
     gold = task.gold_ids(task.test)  # for scoring only
-    return both_protocols(gold, method.model_.predict_ids(task.test.texts), len(task.known))["strict"]
+    return strict_scores(gold, method.model_.predict_ids(task.test.texts), len(task.known))
 
 
 def main(encoder: str = "minilm", partitions: int = 6) -> None:

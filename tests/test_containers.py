@@ -75,7 +75,7 @@ def test_the_command_is_one_of_the_command_line():
     context = serve.make_context("serve", command[1:])
     assert context.params["port"] == PORT
     assert context.params["token_file"] == Path("/run/secrets/newfound_token")
-    assert not ServeSettings(host=context.params["host"]).is_local
+    assert not ServeSettings(host=context.params["host"], token="t" * 32).is_local
     assert arguments_of("EXPOSE") == [str(PORT)]
     assert arguments_of("VOLUME") == [command[1]]
 
@@ -103,7 +103,7 @@ def test_the_health_check_tells_a_server_from_none(saved, tiny_folder):
 
     code = health_command()[-1]
     assert code.count(str(PORT)) == 1
-    with server_of(saved, str(tiny_folder), ServeSettings(token="0123456789abcdef", log_requests=False)) as address:
+    with server_of(saved, str(tiny_folder), ServeSettings(token="0123456789abcdef")) as address:
         port = address.rpartition(":")[2]
         assert _exit_code(code.replace(str(PORT), port)) == 0
     assert _exit_code(code.replace(str(PORT), port)) != 0
@@ -142,7 +142,7 @@ def test_prometheus_gets_the_metrics_with_the_token(saved, tiny_folder):
 
     token = "0123456789abcdef"
     (job,) = yaml.safe_load((ROOT / "docker" / "prometheus.yml").read_text())["scrape_configs"]
-    settings = ServeSettings(host="0.0.0.0", token=token, log_requests=False)
+    settings = ServeSettings(host="0.0.0.0", token=token)
     with client_of(saved, str(tiny_folder), settings) as client:
         headers = {"Host": job["static_configs"][0]["targets"][0]}
         assert client.get(job["metrics_path"], headers=headers).status_code == 401

@@ -16,7 +16,8 @@ from newfound.exports.registry import EXPORTS, ExportFormat
 from newfound.methods.consensus import Consensus
 from newfound.methods.kmeans import KMeans
 from newfound.methods.registry import METHODS, MethodEntry
-from newfound.workflows import DiscoverRequest, ExportRequest, discover, export
+from newfound.workflows.discovery import discover
+from newfound.workflows.exporting import export
 
 
 @pytest.fixture
@@ -38,8 +39,8 @@ def test_a_method_is_one_class_and_one_row(outside, monkeypatch, themed, tiny_en
         """k-means with twice as many new intents."""
 
     home = outside("twice", Twice=Twice)
-    monkeypatch.setitem(METHODS, "twice", MethodEntry(f"{home}:Twice", "a method"))
-    result = discover(DiscoverRequest(known=themed, method="twice", n_new=2, encoder=tiny_encoder, tune="heads"))
+    monkeypatch.setitem(METHODS, "twice", MethodEntry(f"{home}:Twice"))
+    result = discover(themed, method="twice", n_new=2, encoder=tiny_encoder, tune="heads")
     assert result.model.provenance["method"] == "Twice"
     assert len(result.intents) == len(themed.intents) + 2
 
@@ -55,10 +56,10 @@ def test_a_reader_is_one_function_and_one_row(outside, monkeypatch, themed, tiny
     path = tmp_path / "all.pipes"
     rows = zip(themed.labels, themed.texts, strict=True)
     path.write_text("".join(f"{label or ''}|{text}\n" for label, text in rows), "utf-8")
-    request = DiscoverRequest(
-        known=path, n_new=2, method="kmeans", encoder=tiny_encoder, tune="heads", read=ReadOptions(format="pipes")
+    result = discover(
+        path, n_new=2, method="kmeans", encoder=tiny_encoder, tune="heads", read=ReadOptions(format="pipes")
     )
-    assert {i.name for i in discover(request).intents if i.known} == set(themed.intents)
+    assert {i.name for i in result.intents if i.known} == set(themed.intents)
 
 
 def test_an_export_format_is_one_function_and_one_row(monkeypatch, saved, tmp_path):
@@ -66,7 +67,7 @@ def test_an_export_format_is_one_function_and_one_row(monkeypatch, saved, tmp_pa
         return "\n".join(corpus.intents).encode()
 
     monkeypatch.setitem(EXPORTS, "names", ExportFormat("Names", "the names alone", ".txt", to_names))
-    export(ExportRequest(saved, "names", tmp_path / "names.txt"))
+    export(saved, "names", tmp_path / "names.txt")
     assert len((tmp_path / "names.txt").read_text("utf-8").splitlines()) >= 3
 
 

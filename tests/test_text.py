@@ -1,4 +1,4 @@
-"""Cutting and printing texts in which several characters are seen as one, and which texts hold a word."""
+"""Printing texts in which several characters are seen as one, and which texts hold a word."""
 
 from __future__ import annotations
 
@@ -6,31 +6,13 @@ import pytest
 
 from newfound.cli.show import examples, print_table, printable
 from newfound.data.validation import Conflict
-from newfound.text import is_wordless, shorten
+from newfound.text import is_wordless
 
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"  # seven characters
 THUMB = "👍🏽"  # two
 FLAG = "🇩🇪"  # two
 SCOTLAND = "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"  # seven
 HINDI = "क्षि"  # four
-
-
-@pytest.mark.parametrize(
-    ("text", "width", "expected"),
-    [
-        ("where is my card", 16, "where is my card"),
-        ("where is my card", 9, "where is…"),
-        (f"ab{FAMILY}cd", 9, "ab…"),
-        (f"ab{FAMILY}cd", 10, f"ab{FAMILY}…"),
-        (f"ab{FAMILY}cd", 11, f"ab{FAMILY}cd"),
-        (f"a{THUMB}{FLAG}z", 3, "a…"),
-        (f"a{THUMB}{FLAG}z", 5, f"a{THUMB}…"),
-        ("ne\u0301 a", 3, "n…"),
-        (FAMILY * 2, 3, "…"),
-    ],
-)
-def test_what_is_seen_as_one_character_is_not_cut(text, width, expected):
-    assert shorten(text, width) == expected
 
 
 @pytest.mark.parametrize("seen", [FAMILY, THUMB, FLAG, SCOTLAND, HINDI, "می\u200cخواهم"])

@@ -21,12 +21,12 @@ import numpy as np
 import torch
 from benchmarks.harness.cells import with_condition
 from benchmarks.harness.conditions import Condition
+from benchmarks.harness.datasets import SETS
 from benchmarks.harness.partitions import fresh_task
 from benchmarks.harness.studies import Row, append_row, group_rows, read_rows, study_encoder, whole_numbers
 from benchmarks.harness.tables import Line, as_markdown
 from scipy.stats import spearmanr
 
-from newfound.data.benchmarks import SETS
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.intents.description import IntentDescriber

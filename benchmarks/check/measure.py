@@ -18,13 +18,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from benchmarks.harness.datasets import read_part
 from benchmarks.harness.studies import Row, append_row, frozen_vectors, group_rows, read_rows, study_encoder
 
 from newfound.algorithms.label_errors import centroid_similarity
-from newfound.data.benchmarks import read_part
 from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Encoder
-from newfound.workflows.checking import CheckRequest, CheckResult, check
+from newfound.workflows.checking import CheckResult, check
 
 HERE = Path(__file__).parent
 DATA_SETS = ("banking77", "clinc150")
@@ -115,7 +115,7 @@ def other_intents(corpus: Corpus, kind: str, encoder: Encoder) -> dict[str, list
 def checked(corpus: Corpus, labels: Sequence[str], encoder: Encoder) -> tuple[CheckResult, float]:
     """Return what is found, and how long it took."""
     started = time.perf_counter()
-    result = check(CheckRequest((corpus.texts, labels), encoder=encoder))
+    result = check((corpus.texts, labels), encoder=encoder)
     return result, round(time.perf_counter() - started, 1)
 
 

@@ -34,14 +34,14 @@ from typing import Any
 import numpy as np
 from benchmarks.harness.baselines import Vectors, bertopic_clusters
 from benchmarks.harness.cells import Cell, read_results
+from benchmarks.harness.datasets import read_part
 from benchmarks.harness.experiments import Column
 from benchmarks.harness.partitions import WHOLE_DATASETS
-from benchmarks.harness.scoring import round_values
+from benchmarks.harness.scoring import clustering_scores, round_values
 from benchmarks.harness.studies import Row, append_row, frozen_vectors, group_rows, read_rows, whole_numbers
 from benchmarks.harness.tables import as_markdown, table_of_rows
 
-from newfound.algorithms.metrics import Ids, accuracy, clustering_scores, map_clusters
-from newfound.data.benchmarks import read_part
+from newfound.algorithms.metrics import Ids, accuracy, map_clusters
 from newfound.data.corpus import Corpus
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, load_encoder

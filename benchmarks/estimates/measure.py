@@ -23,11 +23,11 @@ import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from benchmarks.everyday.shapes import Labels, Shape, case_of, rows_of_file
+from benchmarks.harness.datasets import read_part
 from benchmarks.harness.studies import Row, append_row, frozen_vectors, read_rows
 from benchmarks.harness.tables import as_markdown
 
 from newfound.algorithms.estimation import estimate_n_new
-from newfound.data.benchmarks import read_part
 from newfound.encoders.encoder import load_encoder
 from newfound.training.seeding import derive
 
@@ -74,7 +74,7 @@ def measure(job: tuple[Shape, npt.NDArray[np.float32]]) -> Row:
         case = case_of(shape, labels, 0) if labels else case_of(shape, 0, 0, new_share=1.0)
         known = sorted({label for label in case.labels if label is not None})
         y = torch.tensor([-1 if label is None else known.index(label) for label in case.labels])
-        found = estimate_n_new(x, y, partial(derive, 0, "number"))  # without labels, this is `count_intents`
+        found = estimate_n_new(x, y, partial(derive, 0, "number"))  # without labels, this is `log_count`
         row[str(labels)] = {"true": len(case.new), "n_new": found.n_new, "low": found.low, "high": found.high}
     return row
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from benchmarks.harness.datasets import out_of_scope, read_part
 from benchmarks.harness.partitions import facts
-
-from newfound.data.benchmarks import out_of_scope, read_part
 
 NEW_SHARE = 0.4  # of the intents
 OUT_OF_SCOPE_ROWS = 250  # of CLINC150, added to corpora that have none of their own

@@ -31,6 +31,7 @@ from benchmarks.everyday.shapes import (
     rows_of_file,
     shapes_with_out_of_scope,
 )
+from benchmarks.harness.datasets import out_of_scope, read_part
 from benchmarks.harness.studies import (
     Row,
     append_row,
@@ -43,7 +44,6 @@ from benchmarks.harness.studies import (
 from benchmarks.harness.tables import as_markdown
 from torch import Tensor
 
-from newfound.data.benchmarks import out_of_scope, read_part
 from newfound.methods.estimation import put_aside
 
 KEY = ("shape", "labels", "seed", "rule")

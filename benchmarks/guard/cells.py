@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.everyday.shapes import NEW_SHARE, rows_of_file
-
-from newfound.data.benchmarks import SETS, read_part
+from benchmarks.harness.datasets import SETS, read_part
 
 CORPORA = ("banking77", "clinc150", "hint3-curekart", "dstc11-insurance", "snips", "xsid-en")
 CASES = ("mixed", "ten", "three", "none")

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks.harness.conditions import Condition, apply_condition
+from benchmarks.harness.datasets import out_of_scope
 from benchmarks.harness.partitions import load_partition
 from benchmarks.harness.provenance import with_code_hash
 
-from newfound.data.benchmarks import out_of_scope
 from newfound.data.task import DiscoveryTask
 from newfound.errors import DataError
 from newfound.files import to_json, write_atomically

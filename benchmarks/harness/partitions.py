@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.harness.datasets import PARTS, read_part
 
-from newfound.data.benchmarks import PARTS, read_part
 from newfound.data.task import DiscoveryTask, make_task, partition
 from newfound.errors import DataError, SettingsError
 

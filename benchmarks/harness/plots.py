@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,17 +15,42 @@ from benchmarks.harness.experiments import Experiment
 from benchmarks.harness.tables import Group, Results, groups_of, level_of
 
 from newfound.errors import DataError, SettingsError
-from newfound.report.figures import BLUE, COLUMN_WIDTH_INCHES, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure
 
 Projection = Literal["tsne", "pca", "umap"]
-STYLES = {
-    "kmeans": (GREY, "s"),
-    "deepaligned": (ORANGE, "^"),
-    "deepaligned-mix": (PURPLE, "v"),
-    "e2e": (SKY, "D"),
-    "dpl": (BLUE, "o"),
-    "consensus": (VERMILION, "P"),
+STYLE = {
+    "savefig.dpi": 300,
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.linewidth": 0.3,
+    "grid.alpha": 0.6,
+    "lines.linewidth": 1.2,
 }
+STYLES = {  # colours of Okabe and Ito (2008), for colour-blind people too
+    "kmeans": ("#7F7F7F", "s"),
+    "deepaligned": ("#E69F00", "^"),
+    "deepaligned-mix": ("#CC79A7", "v"),
+    "e2e": ("#56B4E9", "D"),
+    "dpl": ("#0072B2", "o"),
+    "consensus": ("#D55E00", "P"),
+}
+
+
+@contextmanager
+def figure(path: Path, *, width: float = 3.4, height: float = 2.4, panels: int = 1) -> Iterator[Any]:
+    """Yield the axes of a figure, or of its panels, which is written as PNG when the block ends without an error."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context(STYLE):
+        canvas = Figure(figsize=(width, height), layout="constrained")
+        yield canvas.subplots(1, panels)
+        canvas.savefig(path)
 
 
 def draw(
@@ -131,7 +157,7 @@ def _maps(
     if not maps:
         name = experiment.name
         raise DataError(f"{name}: nothing is complete yet; run `python -m benchmarks run {name}` first")
-    with figure(path, width=2 * COLUMN_WIDTH_INCHES, height=1.9, panels=len(maps)) as panels:
+    with figure(path, width=6.8, height=1.9, panels=len(maps)) as panels:
         for axes, (method, epoch, content) in zip(np.atleast_1d(panels), maps, strict=True):
             _map(axes, content, projection)
             axes.set_title(f"{method}, epoch {epoch + 1}")
@@ -143,7 +169,7 @@ def _map(axes: Any, content: dict[str, Any], projection: Projection) -> None:
     points = project(np.array(content["points"] + content["prototypes"]), projection)
     intents = np.array(content["intents"])
     markers = "os^Dv"
-    palette = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, GREY)
+    palette = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#7F7F7F")
     for i, intent in enumerate(sorted(set(content["intents"]))):
         x, y = points[: len(intents)][intents == intent].T
         colour, marker = palette[i % len(palette)], markers[i % len(markers)]

@@ -9,9 +9,12 @@ import subprocess
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import newfound
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
 
 COMMIT_VARIABLE = "NEWFOUND_COMMIT"
 PACKAGE = Path(newfound.__file__).resolve().parent
@@ -71,3 +74,11 @@ def shares_gpu() -> bool:
 def _git(folder: Path, *arguments: str) -> str:
     command = ["git", "-C", str(folder), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
+
+def weights_precision(encoder: Encoder) -> str:
+    """Return the precision that the weights really have: float16 if rounding to it changes none of them."""
+    import torch
+
+    weights = [t for t in encoder.model.state_dict().values() if t.is_floating_point()]
+    return "float16" if all(torch.equal(t.half().to(t.dtype), t) for t in weights) else "float32"

@@ -13,11 +13,10 @@ import numpy as np
 from benchmarks.harness.baselines import BASELINES, check_baselines, run_baseline
 from benchmarks.harness.cells import VARIANTS, Cell, Record, missing_cells, task_of, write_result
 from benchmarks.harness.presets import preset_settings
-from benchmarks.harness.provenance import commit, hardware, shares_gpu
+from benchmarks.harness.provenance import commit, hardware, shares_gpu, weights_precision
 from benchmarks.harness.recording import Recorder, Snapshot
-from benchmarks.harness.scoring import Predictor, round_values, score_predictor
+from benchmarks.harness.scoring import Predictor, compactness, round_values, score_predictor
 
-from newfound.algorithms.metrics import compactness
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.errors import NewfoundError
@@ -179,7 +178,7 @@ def _provenance(task: DiscoveryTask, encoder: Encoder, device: str) -> dict[str,
         "versions": versions(),
         "data": {"train": task.train.fingerprint(), "test": task.test.fingerprint()},
         "encoder_weights": encoder.weights_hash(),
-        "encoder_precision": encoder.weights_precision(),
+        "encoder_precision": weights_precision(encoder),
         "commit": commit(),
         "hardware": hardware(device),
         "shares_gpu": shares_gpu(),
@@ -203,7 +202,7 @@ def _method_of(
 def _fit(
     method: Discoverer, task: DiscoveryTask, memory: dict[str, Any] | None = None, watch: Watch = watch_nothing
 ) -> Discoverer:
-    observed, dev = task.observed_train, task.observed_dev
+    observed, dev = task.observed_train, task.dev.hiding(task.new)
     return method.fit(observed.texts, observed.labels, validation=dev, run=Run(memory=memory), watch=watch)
 
 

@@ -110,7 +110,7 @@ class RegressionPredictor:
 def threshold(cell: Cell, task: DiscoveryTask, encoder: Encoder) -> Predictor:
     """Call new what a classifier of the known intents is unsure of, cluster that, and classify into both."""
     y, x = known_ids(task), unit_vectors(encoder, task.observed_train.texts)
-    validation = unit_vectors(encoder, task.observed_dev.labelled().texts)
+    validation = unit_vectors(encoder, task.dev.hiding(task.new).labelled().texts)
     known = _regression().fit(x[y >= 0], y[y >= 0])
     min_probability = np.quantile(known.predict_proba(validation).max(1), MAX_UNSURE_SHARE)
     is_sure = known.predict_proba(x).max(1) >= min_probability

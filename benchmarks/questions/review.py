@@ -30,7 +30,7 @@ from newfound.review.decisions import Decision
 from newfound.review.queries import ReviewView
 from newfound.review.session import ReviewSession
 from newfound.review.views import QueueItem
-from newfound.workflows.refitting import RefitRequest, refit
+from newfound.workflows.updating import refit
 
 FIELDS = ("ind_acc", "ood_acc", "all_acc")
 COLUMNS = tuple(Column(name.upper().replace("_", " "), (name,)) for name in FIELDS)
@@ -80,10 +80,9 @@ def measure(partition: str, encoder: Encoder, count: int) -> list[Row]:
             view = session.view()
             session.store.decide([right_decision(view.queue(1)[0], view, gold, number)], author="oracle")
         for recluster in (False, True):
-            request = RefitRequest(
+            result = refit(
                 session.folder, encoder=encoder, tune="heads", effort="quick", device="cpu", recluster=recluster
             )
-            result = refit(request)
             row = {"refit": "clustered again" if recluster else "answers alone", "decisions": count}
             rows.append(
                 row

@@ -36,7 +36,7 @@ from newfound.data.task import DiscoveryTask
 from newfound.defaults import MAX_LOGS
 from newfound.files import to_json, write_atomically
 from newfound.training.progress import LoggingReporter, Task
-from newfound.workflows.discovery import DiscoverRequest, discover
+from newfound.workflows.discovery import discover
 
 HERE = Path(__file__).parent
 OPENINGS = ("", "hi, ", "hello there, ", "quick question: ", "please ", "sorry, ", "ok so ", "hey ", "hmm, ", "so ")
@@ -123,7 +123,7 @@ def run(folder: Path, options: argparse.Namespace) -> Row:
     """Discover and save in this process, and return times, memory and scores."""
     task = load_partition("FRESH-CLINC150", ratio=40, split=1000)
     clock = StageClock()
-    request = DiscoverRequest(
+    result = discover(
         str(folder / "known.csv"),
         str(folder / "logs.csv"),
         n_new=len(task.new),
@@ -132,8 +132,8 @@ def run(folder: Path, options: argparse.Namespace) -> Row:
         encoder=options.encoder,
         device=options.device,
         max_logs=options.max_logs,
+        reporter=_Watching(clock),
     )
-    result = discover(request, reporter=_Watching(clock))
     clock.end("discover")
     result.model.save(folder / "model")
     clock.end("save")

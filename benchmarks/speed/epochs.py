@@ -17,6 +17,7 @@ import copy
 import json
 import time
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ def plain_dpl_steps(
     heads = _PlainHeads(encoder.width, len(intent_ids), n_new).to(torch_device)
     for parameter in model.parameters():
         parameter.requires_grad_(False)
-    last_layer = list(family_of(model).layers(model)[-1].parameters())
+    last_layer = list(attrgetter(family_of(model).layers)(model)[-1].parameters())
     for parameter in last_layer:
         parameter.requires_grad_(True)
     optimizer = torch.optim.SGD([*last_layer, *heads.parameters()], lr=0.01, momentum=0.9, weight_decay=1.5e-4)

@@ -13,6 +13,9 @@ Conflicts = Literal["error", "first", "drop"]
 Engine = Literal["local", "ray"]
 """Where texts are classified or encoded: in this process, or by the workers of a Ray cluster."""
 
+Only = Literal["new", "accepted"]
+"""Which intents are exported: those that were not known before, or of these the accepted ones."""
+
 NoIntent = float | Literal["auto", "none"]
 """Utterances of the logs that belong to no intent: a share of the logs, as many as the data say, or none."""
 

@@ -47,7 +47,6 @@ REMEDIES = {
     "token": "give a token",
     "utf8": "save the file as UTF-8",
     "words": "give logs that hold words",
-    "written": "say where the predictions are to be written",
 }
 """What can be done about an error, by key. Every interface may have other words for a key."""
 
@@ -129,15 +128,15 @@ class ConflictingLabels(DataError):
 class NothingToExport(DataError):
     """An export would hold nothing; `left_out` utterances are neither labelled nor accepted by a person."""
 
-    def __init__(self, left_out: int, *, only_accepted: bool = False) -> None:
+    def __init__(self, left_out: int) -> None:
         self.left_out = left_out
         if left_out:
             problem = f"nobody has labelled or accepted any of the {left_out:,} utterances"
             super().__init__(f"nothing to export: {problem}", "accept", "guesses")
-        elif only_accepted:
-            super().__init__("nothing to export: no intent was accepted yet; accept some, or export all of them")
         else:
-            super().__init__("nothing to export: no intent that was asked for has an utterance; ask for others")
+            super().__init__(
+                "nothing to export: the chosen intents have no utterance; accept some, or export all of them"
+            )
 
 
 class SettingsError(NewfoundError):

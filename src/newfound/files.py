@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, BinaryIO, Literal
 
 from newfound.errors import OutputError, SettingsError, TargetExists
@@ -29,23 +30,16 @@ def write_atomically(path: Path, content: bytes) -> None:
 def file_atomically(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that replaces the target when the block ends without an error, flushed to disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    temporary = path.with_name(f".{path.name}-{token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())  # temporary files can be read by their owner only
-        os.replace(name, path)
+        os.replace(temporary, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    current = os.umask(0o077)
-    os.umask(current)
-    return current
 
 
 MODEL_FORMAT = "newfound-model"

@@ -64,18 +64,8 @@ def is_wordless(text: str) -> bool:
 
 
 def shorten(text: str, width: int, end: str = "…") -> str:
-    """Return a text with at most so many characters; one that is longer is cut and marked.
-
-    What is seen as one character, such as an emoji of several that are joined, is not cut. The width includes the mark.
-    """
-    if len(text) <= width:
-        return text
-    if not text.isascii():
-        import regex  # its `\X` knows the rules of Unicode
-
-        ends = [match.end() for match in regex.finditer(r"\X", text[: width + 1])]
-        return text[: max((place for place in ends if place <= width - len(end)), default=0)] + end
-    return text[: width - len(end)] + end
+    """Return a text with at most so many characters; one that is longer is cut and marked."""
+    return text if len(text) <= width else text[: width - len(end)] + end
 
 
 def first_line(error: Exception) -> str:

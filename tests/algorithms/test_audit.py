@@ -33,10 +33,10 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
     held, after, widths = 0, 0, []
     for seed in range(150):
         rows = choose_questions(certainty, 60, seed=seed)
-        estimate = accuracy_of_sample(certainty, rows, right[rows])
+        estimate = accuracy_of_sample(certainty, rows, right[rows], n_draws=2_000)
         held += estimate.low <= right.mean() <= estimate.high
         widths.append(estimate.half_width)
-        better = accuracy_of_sample(certainty, rows, right[rows], settled=~right[rows])
+        better = accuracy_of_sample(certainty, rows, right[rows], settled=~right[rows], n_draws=2_000)
         after += better.low <= right.mean() + (~right[rows]).sum() / 3_000 <= better.high
     assert held >= 125
     assert after >= 125, "when what was found wrong is corrected"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from functools import partial
 from itertools import pairwise
@@ -18,15 +17,14 @@ from newfound.algorithms.estimation import (
     Estimate,
     _share_of_pairs,
     _together,
-    count_intents,
     estimate_n_new,
+    log_count,
     silhouettes,
     smooth,
     ward_cuts,
     weights,
 )
 from newfound.errors import SettingsError
-from newfound.report.figures import draw_estimate
 from newfound.training.seeding import derive
 
 SEEDS = partial(derive, 0)
@@ -107,8 +105,8 @@ def test_known_intents_are_counted_on_the_pretrained_vectors():
 
 
 def test_an_interval_that_says_nothing_is_called_vague():
-    assert Estimate(20, 2, 400, "novel", {}).is_vague
-    assert not Estimate(20, 12, 34, "novel", {}).is_vague
+    assert Estimate(20, 2, 400, "novel").is_vague
+    assert not Estimate(20, 12, 34, "novel").is_vague
 
 
 def test_next_to_no_data():
@@ -127,7 +125,7 @@ def test_next_to_no_data():
 def test_many_rows_are_sampled(monkeypatch):
     x, y = problem(6, new_size=60)
     monkeypatch.setattr("newfound.algorithms.estimation.MAX_ROWS_IN_TREE", 200)
-    assert math.exp(count_intents(x[y < 0]).log_number) == pytest.approx(6, abs=1.5)
+    assert math.exp(log_count(x[y < 0])) == pytest.approx(6, abs=1.5)
 
 
 def test_the_shares_of_neighbours_that_stay_together_by_hand():
@@ -167,12 +165,3 @@ def test_wrong_settings():
 def test_a_handful_of_utterances_is_enough_for_an_answer(tiny_encoder):
     found = estimate((["a", "b"], ["x", "y"]), ["c", "d", "e"], encoder=tiny_encoder, logs_hold="novel")
     assert 1 <= found.low <= found.n_new <= found.high <= 3
-
-
-@pytest.mark.parametrize("with_curve", [True, False])
-def test_the_estimate_is_written_and_drawn(tmp_path, with_curve):
-    curve = {"clusters": [2.0, 4.0, 8.0], "score": [0.1, 0.3, 0.2]} if with_curve else {}
-    found = Estimate(4, 3, 6, "mixed", curve, 12)
-    written = draw_estimate(found, tmp_path)
-    assert [path.name for path in written] == ["estimate.json", "estimate.png"][: 1 + with_curve]
-    assert json.loads(written[0].read_text())["n_new"] == 4

@@ -74,13 +74,6 @@ def test_mergers_are_those_that_raise_the_summed_squares_least():
         assert sorted(map(sorted, groups)) == sorted(sorted(group.rows) for group in tree.groups(n))
 
 
-def test_what_was_put_together_is_split_first():
-    x, intents = blobs([20, 20, 20, 20], seed=1, spread=0.1)
-    mixed = [intents[0] + intents[1], intents[2], intents[3]]
-    groups = IntentTree(x, mixed).groups(4)
-    assert sorted(sorted(group.rows) for group in groups) == sorted(intents)
-
-
 @pytest.mark.parametrize("sizes", [(20,) * 11, (90, 60, 40, 30, 20, 15, 12, 10, 8, 8, 8)])
 def test_many_that_were_put_into_two_are_found_again(sizes):
     x, intents = blobs(sizes, seed=4, spread=0.02, width=24)

@@ -51,8 +51,8 @@ def fake_result(cell, value):
 
 
 def toy_task():
-    gold = themed_corpus(unlabelled=())
-    test = themed_corpus(per_theme=10, unlabelled=(), seed=1)
+    gold = themed_corpus(per_theme=15, unlabelled=())
+    test = themed_corpus(per_theme=8, unlabelled=(), seed=1)
     return make_task("toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold, dev=Corpus((), ()), test=test)
 
 

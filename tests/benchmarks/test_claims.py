@@ -106,12 +106,12 @@ def test_weights_that_were_rounded_are_recognised(tiny_folder):
     from newfound.encoders.encoder import load_encoder
 
     encoder = load_encoder(str(tiny_folder))
-    assert encoder.weights_precision() == "float32"
+    assert provenance.weights_precision(encoder) == "float32"
     rounded = load_encoder(str(tiny_folder))
     with torch.no_grad():
         for weight in rounded.model.parameters():
             weight.copy_(weight.half().float())
-    assert rounded.weights_precision() == "float16"
+    assert provenance.weights_precision(rounded) == "float16"
 
 
 def test_every_verdict_comes_from_results():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.harness.datasets import get, read_part
 from benchmarks.harness.partitions import dataset_task, facts, fresh_task, load_benchmark, load_partition
 
-from newfound.data.benchmarks import SETS
 from newfound.errors import DataError, SettingsError
 
 
@@ -43,10 +43,6 @@ def test_fresh_tasks_differ_from_the_published_splits(shared_data, monkeypatch):
     assert all(set(task.new) != set(new) for new in facts("splits")["ood_classes"]["GID-SD"]["40"].values())
 
 
-def test_the_package_knows_which_benchmarks_are_made_from_a_data_set():
-    assert {b: name for name, source in SETS.items() for b in source.benchmarks} == facts("splits")["datasets"]
-
-
 def test_unpublished_splits_are_refused():
     with pytest.raises(DataError, match="no split 9 at ratio 40"):
         load_benchmark("GID-SD", split=9)
@@ -73,3 +69,36 @@ def test_a_whole_data_set_may_be_new_or_divided(shared_data, monkeypatch):
     divided, other = (dataset_task("banking77", ood_ratio=0.25, seed=seed) for seed in (1, 2))
     assert (len(divided.known), len(divided.test)) == (58, 3_080)
     assert divided.new != other.new
+
+
+def test_absent_data_say_how_to_get_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("NEWFOUND_DATA", str(tmp_path))
+    monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(DataError, match="python -m benchmarks get banking77"):
+        read_part("banking77", "train")
+
+
+def test_fetched_data_are_verified_before_they_are_kept(tmp_path, monkeypatch, shared_data):
+    monkeypatch.delenv("NEWFOUND_DATA", raising=False)
+    monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path))
+    with pytest.raises(DataError, match="not the rows this project expects"):
+        get("banking77", fetch=lambda url: b"text\tlabel\nx\ty\n")
+    assert not list(tmp_path.rglob("*.csv"))
+
+    def fetch(url: str) -> bytes:
+        """The same rows as TSV and in another order, as the web has them."""
+        import csv
+        import io
+
+        part = url.rsplit("/", 1)[1].removesuffix(".tsv")
+        rows = list(csv.reader((shared_data / "banking77" / f"{part}.csv").open(newline="")))
+        out = io.StringIO(newline="")
+        csv.writer(out, delimiter="\t", lineterminator="\n").writerows([rows[0], *reversed(rows[1:])])
+        return out.getvalue().encode()
+
+    paths = get("banking77", fetch=fetch)
+    assert set(paths) == {"train", "dev", "test"}
+    assert len(read_part("banking77", "train")) == 9003
+    paths["dev"].write_text("text,label\nx,y\n")
+    with pytest.raises(DataError, match="delete it"):
+        read_part("banking77", "dev")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import json
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -62,13 +60,13 @@ def test_help_is_quick_and_does_not_load_torch():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     listed = [word for line in done.stdout.splitlines() for word in line.strip("│╭╮─ ").split()[:1]]
-    assert listed.index("review") < listed.index("For") < listed.index("data")
+    assert listed.index("review") < listed.index("data")
 
 
 def test_discover_writes_a_model_and_says_what_to_do_next(model):
     folder, done = model
     written = {path.name for path in folder.iterdir()}
-    assert written == {"README.md", "model.json", "utterances.jsonl", "weights.safetensors"}
+    assert written == {"model.json", "utterances.jsonl", "weights.safetensors"}
     assert "new intent" in done.stdout
     assert all(f"newfound {next}" in done.stdout for next in ("inspect", "review", "predict"))
     assert not (folder.parent / "m.run").exists()
@@ -112,17 +110,11 @@ def test_odd_but_usable_input_warns_and_goes_on(files, tiny_folder):
 
 BAD_FILES = {
     "empty file": ("known", "", "the file is empty"),
-    "empty logs": ("logs", "", "the file is empty"),
-    "header only": ("logs", "text\n", "no utterance in it"),
     "wrong column": ("known", "wording,label\nx,a\n", "--text-column"),
     "wrong column in the logs": ("logs", "wording\nx\n", "--logs-text-column"),
     "no header": ("known", "how do i pay my bill,pay\nwater leaks,leak\n", "add --no-header"),
-    "no header in the logs": ("logs", "how do i pay my bill\nwater leaks\n", "add --no-header"),
     "no label column": ("known", "text\nx\n", "--label-column"),
-    "empty text": ("known", "text,label\n,a\ny,b\n", "line 2: the text is empty"),
-    "not UTF-8": ("known", b"text,label\n\xef\xee\xe9,a\ny,b\n", "line 2: byte 0xef is not UTF-8"),
     "not UTF-8 in the logs": ("logs", b"text\n\xff\n", "line 2: byte 0xff is not UTF-8"),
-    "ragged": ("known", "text,label\nx,a,b\n", "line 2: 3 fields where the header has 2"),
 }
 
 
@@ -149,7 +141,7 @@ def test_bad_files_get_one_line_exit_2_and_no_output(files, tiny_folder, case):
     ("options", "message"),
     [
         (["--n-new", "99"], "the logs have 16 distinct utterances, fewer than 2 for each new intent; lower it"),
-        (["--conflicts", "ask"], "one of error, first, drop"),
+        (["--conflicts", "ask"], "one of 'error', 'first', 'drop'"),
         (["--delimiter", ";;"], "the delimiter ';;' is not one character"),
         (["--n-new", "many"], "give a whole number, or auto"),
         (["--method", "magic"], "no method 'magic'"),
@@ -157,6 +149,7 @@ def test_bad_files_get_one_line_exit_2_and_no_output(files, tiny_folder, case):
         (["--encoder", "./nowhere"], "no encoder './nowhere'"),
         (["--format", "xml"], "unknown format"),
         (["--seed", "x"], "Invalid value for '--seed'"),
+        (["--seed", 2**32], "seed=4294967296 must be a whole number from 0 to 4294967295"),
         (["--nonsense"], "No such option"),
         (["--out", "--n-new"], "looks like an option"),
     ],
@@ -232,34 +225,6 @@ def test_control_codes_in_utterances_do_not_reach_the_terminal(files, tiny_folde
     assert not {"\x1b", "\x9b"} & set(found.stdout + found.stderr + as_json + shown)
 
 
-@pytest.mark.parametrize("given", ["check known.csv", "discover known.csv logs.csv", "estimate known.csv logs.csv"])
-def test_a_seed_that_is_too_large_is_one_clear_line(files, given):
-    command, *names = given.split()
-    out = [] if command == "estimate" else ["--out", files / "out"]
-    done = newfound(command, *(files / name for name in names), *out, "--seed", "99999999999999999999")
-    assert_one_clear_line(done, "seed=99999999999999999999 must be a whole number from 0 to 4294967295")
-
-
-def test_no_command_that_is_refused_is_proposed(files, tiny_folder, monkeypatch):
-    from newfound.workflows import estimation
-
-    estimate = estimation.estimate_for
-    monkeypatch.setattr(estimation, "estimate_for", lambda *a, **o: dataclasses.replace(estimate(*a, **o), n_new=0))
-    done = newfound("estimate", files / "known.csv", files / "logs.csv", "--encoder", tiny_folder)
-    assert "About 0 new intents" in done.stdout
-    assert "--n-new" not in done.stdout
-
-
-def test_many_intents_are_shown_in_part(model, tmp_path):
-    """A table of 200,000 rows takes minutes."""
-    many = shutil.copytree(model[0], tmp_path / "many")
-    about = json.loads((many / "model.json").read_text())
-    fresh = [{**about["intents"][0], "name": f"intent {i}", "id": f"id {i}"} for i in range(3_000)]
-    (many / "model.json").write_text(json.dumps({**about, "intents": about["intents"] + fresh}))
-    assert "\nand 2,004 more; add --json for all of them\n" in newfound("inspect", many).stdout
-    assert len(json.loads(newfound("inspect", many, "--json").stdout)["intents"]) == 3_004
-
-
 def test_damaged_models_get_one_line(model, tmp_path):
     folder, _ = model
     assert_one_clear_line(newfound("predict", tmp_path / "absent", stdin="x\n"), "no such model folder")
@@ -269,15 +234,6 @@ def test_damaged_models_get_one_line(model, tmp_path):
     for command in (["predict", damaged], ["inspect", damaged]):
         assert_one_clear_line(newfound(*command, stdin="x\n"), "model.json: damaged")
     assert_one_clear_line(newfound("predict", folder, stdin=""), "no utterance in it")
-
-
-def test_data_commands(tmp_path, shared_data):
-    listed = newfound("data", "list", NEWFOUND_DATA=str(shared_data))
-    assert "banking77" in listed.stdout
-    got = newfound("data", "get", "clinc150", NEWFOUND_DATA=str(shared_data))
-    assert got.returncode == 0, got.stderr
-    assert got.stdout.count("verified") == 3
-    assert_one_clear_line(newfound("data", "get", "imagenet"), "no data set 'imagenet'")
 
 
 def _long_run(folder, tiny_folder, *options):
@@ -290,7 +246,7 @@ def _long_run(folder, tiny_folder, *options):
 
 @pytest.fixture
 def long_run(tmp_path):
-    corpus = themed_corpus(per_theme=80)
+    corpus = themed_corpus(per_theme=40)
     known, logs = corpus.labelled(), corpus.unlabelled()
     rows = zip(known.texts, known.labels, strict=True)
     (tmp_path / "known.csv").write_text("text,label\n" + "".join(f"{t},{x}\n" for t, x in dict(rows).items()))

@@ -8,8 +8,6 @@ import json
 import pytest
 
 from commands import newfound
-from newfound.data.rows import Row
-from newfound.data.validation import find_conflicts
 
 WORDS = "abcdefgh"
 KNOWN = [(f"pay bill {w} money", "pay") for w in WORDS] + [(f"leak water {w} smell", "leak") for w in WORDS]
@@ -47,8 +45,7 @@ def test_one_file_with_gaps_among_its_labels_is_split(tmp_path, run):
     assert utterances(tmp_path / "m") == {*((t, True) for t, _ in KNOWN), *((t, False) for t in LOGS)}
     estimated = run("all.csv", command="estimate")
     assert said in estimated.stderr
-    assert "newfound discover" in estimated.stdout
-    assert "None" not in estimated.stdout
+    assert "new intents" in estimated.stdout
 
 
 @pytest.mark.parametrize("header", [("text",), ("text", "label")])
@@ -111,25 +108,6 @@ def test_a_csv_that_is_piped_into_predict_loses_its_header(tmp_path, run, tiny_f
     assert [json.loads(line)["text"] for line in piped.stdout.splitlines()] == ["pay bill"]
 
 
-def test_swapped_files_are_noticed(tmp_path, run):
-    table(tmp_path / "known.csv", [("text", "intent"), *KNOWN])
-    table(tmp_path / "logs.csv", [("text",), *((text,) for text in LOGS)])
-    table(tmp_path / "empty.csv", [("text", "label"), *((text, "") for text in LOGS)])
-    (tmp_path / "logs.txt").write_text("\n".join(LOGS))
-    hint = f"or are the two files swapped? {tmp_path / 'known.csv'} has labels, and this one has none"
-    for logs in ("logs.csv", "empty.csv", "logs.txt"):
-        swapped = run(logs, "known.csv")
-        assert swapped.returncode == 2
-        assert len(swapped.stderr.splitlines()) == 1
-        assert hint in swapped.stderr
-        assert "files swapped" in run(logs, "known.csv", command="estimate").stderr
-    table(tmp_path / "damaged.csv", [("text", "label"), ("x", "a", "b")])
-    for files in (("logs.csv", "logs.csv"), ("damaged.csv", "known.csv"), ("known.csv", "damaged.csv")):
-        refused = run(*files)
-        assert refused.returncode == 2
-        assert "files swapped" not in refused.stderr
-
-
 CONFLICTS = [("pay bill a money", "leak"), *((f"call me {w}", label) for w in WORDS[:4] for label in ("pay", "leak"))]
 
 
@@ -149,7 +127,6 @@ def test_conflicting_labels_are_all_listed_and_decided_about(tmp_path, run, poli
         assert done.returncode == 2
         assert len(done.stderr.splitlines()) == 1
         assert "5 texts have several labels: line 18: 'pay bill a money' is labelled 'leak', but 'pay'" in done.stderr
-        assert "and 2 more" in done.stderr
         assert "--conflicts first or --conflicts drop" in done.stderr
         assert not (tmp_path / "m").exists()
         return
@@ -159,21 +136,3 @@ def test_conflicting_labels_are_all_listed_and_decided_about(tmp_path, run, poli
     assert ("pay bill a money" in labelled) == (policy == "first")
     assert ("call me a" in labelled) == (policy == "first")
     assert "pay bill b money" in labelled
-
-
-def test_the_first_label_is_kept_and_repeats_are_no_conflict():
-    rows = [Row(2, "x", "a"), Row(3, "x", "a"), Row(4, "y", None), Row(5, "y", "b"), Row(6, "x", "c")]
-    (conflict,) = find_conflicts(rows)
-    assert conflict.uses == ((2, "a"), (3, "a"), (6, "c"))
-    assert str(conflict) == "line 6: 'x' is labelled 'c', but 'a' on line 2"
-
-
-def test_single_examples_and_too_many_new_intents_are_warned_about(tmp_path, run):
-    table(tmp_path / "known.csv", [("text", "label"), *KNOWN, ("close account", "close")])
-    table(tmp_path / "logs.csv", [("text",), *((text,) for text in LOGS)])
-    done = run("known.csv", "logs.csv", options=("--n-new", 4))
-    assert done.returncode == 0, done.stderr
-    assert "1 known intent has a single example (close)" in done.stderr
-    assert "n_new=4, but the logs have 16 distinct utterances, 4.0 for each new intent" in done.stderr
-    fewer = run("known.csv", "logs.csv", out="m2").stderr
-    assert fewer.count("warning") == 1, fewer

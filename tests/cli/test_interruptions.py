@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from unittest import mock
 
 import pytest
 
 from commands import newfound
-from newfound.workflows import discovery
+from newfound.workflows.sources import InputReader
 
 KNOWN = "text,label\n" + "".join(f"pay bill {w} money,pay\nleak water {w} smell,leak\n" for w in "abcdefgh")
 LOGS = "text\n" + "".join(f"solar car {w} charge\nmove house {w} open\n" for w in "abcdefgh")
@@ -48,20 +46,6 @@ def test_after_the_training_the_run_can_be_resumed(discover, tmp_path, step):
 
 
 def test_before_the_training_it_says_that_it_stopped(discover, tmp_path):
-    with mock.patch.object(discovery, "read_inputs", ctrl_c):
+    with mock.patch.object(InputReader, "known_and_logs", ctrl_c):
         stopped = discover()
     assert (stopped.returncode, stopped.stderr) == (130, "newfound: stopped\n")
-
-
-def test_while_modules_are_loaded_there_is_no_traceback():
-    script = """
-import sys
-class CtrlC:
-    def find_spec(self, name, path, target=None):
-        if name == "newfound.cli.app":
-            raise KeyboardInterrupt
-sys.meta_path.insert(0, CtrlC())
-from newfound.cli import main
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (130, "newfound: stopped\n")

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from newfound import Corpus, partition
-from newfound.data import benchmarks
 from newfound.data.demo_corpus import load_demo, off_topic
 from newfound.data.task import make_task
 from newfound.errors import DataError
@@ -69,7 +68,6 @@ def test_observed_data_hold_no_label_of_a_new_intent():
     corpus = Corpus.of("abc", ["k1", "k2", "n1"])
     task = make_task("t", ["k2", "k1"], ["n1"], train=corpus, dev=corpus, test=corpus)
     assert task.observed_train.labels == ("k1", "k2", None)
-    assert task.observed_dev.labels == ("k1", "k2", None)
     assert task.gold_ids(corpus).tolist() == [0, 1, 2]
     with pytest.raises(DataError, match="neither known nor new"):
         make_task("t", ["k1"], ["n1"], train=corpus, dev=corpus, test=corpus)
@@ -82,36 +80,3 @@ def test_demo_corpus_is_what_the_readme_says():
     assert len({text.lower() for text in everything.texts}) == len(everything)
     assert not set(off_topic().texts) & set(everything.texts)
     assert min((task.train.sizes | {}).values()) >= 20
-
-
-def test_absent_data_say_how_to_get_them(tmp_path, monkeypatch):
-    monkeypatch.setenv("NEWFOUND_DATA", str(tmp_path))
-    monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(DataError, match="newfound data get banking77"):
-        benchmarks.read_part("banking77", "train")
-
-
-def test_fetched_data_are_verified_before_they_are_kept(tmp_path, monkeypatch, shared_data):
-    monkeypatch.delenv("NEWFOUND_DATA", raising=False)
-    monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path))
-    with pytest.raises(DataError, match="not the rows this project expects"):
-        benchmarks.get("banking77", fetch=lambda url: b"text\tlabel\nx\ty\n")
-    assert not list(tmp_path.rglob("*.csv"))
-
-    def fetch(url: str) -> bytes:
-        """The same rows as TSV and in another order, as the web has them."""
-        import csv
-        import io
-
-        part = url.rsplit("/", 1)[1].removesuffix(".tsv")
-        rows = list(csv.reader((shared_data / "banking77" / f"{part}.csv").open(newline="")))
-        out = io.StringIO(newline="")
-        csv.writer(out, delimiter="\t", lineterminator="\n").writerows([rows[0], *reversed(rows[1:])])
-        return out.getvalue().encode()
-
-    paths = benchmarks.get("banking77", fetch=fetch)
-    assert set(paths) == {"train", "dev", "test"}
-    assert len(benchmarks.read_part("banking77", "train")) == 9003
-    paths["dev"].write_text("text,label\nx,y\n")
-    with pytest.raises(DataError, match="delete it"):
-        benchmarks.read_part("banking77", "dev")

@@ -16,9 +16,9 @@ from newfound.data.duplicates import DistinctSample
 from newfound.data.validation import read_corpus
 from newfound.errors import SettingsError
 from newfound.training.progress import LoggingReporter
-from newfound.workflows.discovery import DiscoverRequest, discover
+from newfound.workflows.discovery import discover
 from newfound.workflows.runtime import Runtime
-from newfound.workflows.sources import InputOptions, read_inputs
+from newfound.workflows.sources import InputReader
 
 
 def sample_of(texts, size, seed=0):
@@ -111,13 +111,13 @@ def test_memory_does_not_grow_with_the_file(read, tmp_path):
         elif read == "combined":
             read_corpus(path, max_logs=100, labels="optional")
         else:
-            read_inputs(None, path, InputOptions(max_logs=100), Runtime(LoggingReporter()))
+            InputReader(runtime=Runtime(LoggingReporter()), max_logs=100).known_and_logs(None, path)
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most
 
     peak(10)  # what is imported when it is first used does not count
-    assert peak(20_000) < 1.3 * peak(2_000) + 200_000
+    assert peak(8_000) < 1.3 * peak(800) + 200_000
 
 
 class Notes(LoggingReporter):
@@ -132,11 +132,11 @@ def test_larger_logs_are_sampled_with_a_note_and_smaller_ones_are_not(tiny_encod
     labelled, logs = themed.labelled(), themed.unlabelled()
     told = Notes()
     settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "settings": {"epochs": 1}}
-    result = discover(DiscoverRequest(labelled, logs, max_logs=20, **settings), reporter=told)
+    result = discover(labelled, logs, max_logs=20, **settings, reporter=told)
     assert len(result.logs) == 20
     assert set(result.logs.texts) < set(logs.texts)
     assert any("random sample of 20" in note for note in told.notes)
-    whole = read_inputs(None, logs, InputOptions(max_logs=len(logs)), Runtime(told))[1]
+    whole = InputReader(runtime=Runtime(told), max_logs=len(logs)).logs(logs)
     assert whole.texts == logs.texts
     with pytest.raises(SettingsError, match="max_logs"):
-        discover(DiscoverRequest(labelled, logs, max_logs=0, **settings))
+        discover(labelled, logs, max_logs=0, **settings)

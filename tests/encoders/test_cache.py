@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,73 +9,72 @@ import torch
 
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import load_encoder
-from newfound.encoders.ragged import Ragged
 
 KEY = {"weights": "w", "layer": 1}
 
 
-def lengths_as_features(texts, calls=None):
-    """Row i holds its text's length once per character: easy to check, ragged, different for each text."""
+def lengths_as_vectors(calls):
+    """Return a function that makes vectors of the lengths of texts, and notes what it was called with."""
 
-    def compute(rows):
-        if calls is not None:
-            calls.append(rows)
-        flat = [[float(len(texts[i]))] * 2 for i in rows for _ in texts[i]]
-        offsets = np.concatenate([[0], np.cumsum([len(texts[i]) for i in rows])])
-        return Ragged(torch.tensor(flat).reshape(-1, 2), torch.from_numpy(offsets.astype(np.int64)))
+    def compute(texts):
+        calls.append(texts)
+        return np.array([[len(text)] * 2 for text in texts], dtype=np.float32)
 
     return compute
 
 
-def check(features, texts):
-    assert features.lengths.tolist() == [len(text) for text in texts]
-    for i, text in enumerate(texts):
-        assert features.row(i).tolist() == [[float(len(text))] * 2] * len(text)
+def check(vectors, texts):
+    assert vectors.tolist() == [[float(len(text))] * 2 for text in texts]
 
 
 def test_only_missing_texts_are_computed(tmp_path):
     cache, calls = FeatureCache(tmp_path), []
     for texts in (["aa", "b"], ["b", "aa"], ["b", "cccc", "aa", "cccc", "dd"]):
-        check(cache.fetch(KEY, texts, lengths_as_features(texts, calls)), texts)
-    assert calls == [[0, 1], [1, 4]], "the second call needs nothing; the third each new text once"
+        check(cache.fetch(KEY, texts, lengths_as_vectors(calls)), texts)
+    assert calls == [["aa", "b"], ["cccc", "dd"]], "the second call needs nothing; the third each new text once"
 
 
 def test_another_key_never_sees_these_features(tmp_path):
     cache, calls = FeatureCache(tmp_path), []
     for key in (KEY, {**KEY, "layer": 2}, {**KEY, "weights": "v"}):
-        cache.fetch(key, ["a"], lengths_as_features(["a"], calls))
+        cache.fetch(key, ["a"], lengths_as_vectors(calls))
     assert len(calls) == 3
 
 
 def test_damaged_shards_are_computed_again(tmp_path):
     cache, calls = FeatureCache(tmp_path), []
     texts = ["aa", "b"]
-    cache.fetch(KEY, texts, lengths_as_features(texts, calls))
-    flat = next(tmp_path.rglob("flat.npy"))
-    flat.write_bytes(flat.read_bytes()[:-4])
-    check(cache.fetch(KEY, texts, lengths_as_features(texts, calls)), texts)
+    cache.fetch(KEY, texts, lengths_as_vectors(calls))
+    vectors = next(tmp_path.rglob("vectors.npy"))
+    vectors.write_bytes(vectors.read_bytes()[:-4])
+    check(cache.fetch(KEY, texts, lengths_as_vectors(calls)), texts)
     next(tmp_path.rglob("keys.npy")).write_bytes(b"nonsense")
-    check(cache.fetch(KEY, texts, lengths_as_features(texts, calls)), texts)
+    check(cache.fetch(KEY, texts, lengths_as_vectors(calls)), texts)
 
 
 def test_a_cache_that_cannot_be_written_does_not_stop_anything(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    check(FeatureCache(blocked).fetch(KEY, ["aa"], lengths_as_features(["aa"])), ["aa"])
+    check(FeatureCache(blocked).fetch(KEY, ["aa"], lengths_as_vectors([])), ["aa"])
 
 
-def _fetch_in_another_process(root, texts):
-    features = FeatureCache(root).fetch(KEY, texts, lengths_as_features(texts))
-    check(features, texts)
-    return True
+FETCHES = """
+import sys
+from pathlib import Path
+import numpy as np
+from newfound.encoders.cache import FeatureCache
+for k in range(8):
+    texts = ["x" * n for n in range(1 + k % 3, 12 + k % 3)]
+    vectors = FeatureCache(Path(sys.argv[1])).fetch({}, texts, lambda texts: np.array([[float(len(t))] for t in texts]))
+    assert vectors.tolist() == [[float(len(text))] for text in texts]
+"""
 
 
 @pytest.mark.slow
 def test_two_processes_may_write_at_once(tmp_path):
-    jobs = [["x" * n for n in range(1 + k % 3, 12 + k % 3)] for k in range(8)]
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(2, mp_context=context) as pool:
-        assert all(pool.map(_fetch_in_another_process, [tmp_path] * len(jobs), jobs))
+    both = [subprocess.Popen([sys.executable, "-c", FETCHES, str(tmp_path)]) for _ in range(2)]
+    assert [process.wait() for process in both] == [0, 0]
+    assert list(tmp_path.rglob("vectors.npy"))
     assert not list(tmp_path.rglob("writing-*"))
 
 
@@ -93,12 +92,9 @@ def test_features_follow_a_change_of_weights(tmp_path, tiny_folder, tune):
     assert torch.allclose(encoder.features(texts, encoder.tune(tune)).data.flat, after, atol=1e-6)
 
 
-def test_cached_features_are_memory_mapped_and_exact(tmp_path, tiny_folder):
+def test_cached_vectors_are_exact_in_any_order(tmp_path, tiny_folder):
     texts = ["pay my bill", "leak", "where is the meter"]
     encoder = load_encoder(str(tiny_folder), cache=FeatureCache(tmp_path))
-    fresh = encoder.features(texts, encoder.tune("last"))
-    again = encoder.features(texts, encoder.tune("last"))
-    assert torch.equal(fresh.data.flat, again.data.flat)
-    assert torch.equal(fresh.data.offsets, again.data.offsets)
-    reordered = encoder.features(texts[::-1], encoder.tune("last"))
-    assert torch.equal(reordered.data.row(0), fresh.data.row(2))
+    fresh = encoder.vectors(texts)
+    np.testing.assert_array_equal(encoder.vectors(texts), fresh)
+    np.testing.assert_array_equal(encoder.vectors(texts[::-1]), fresh[::-1])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import logging
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
+from benchmarks.harness.datasets import read_part
 
 import newfound
 from newfound.data.demo_corpus import load_demo, off_topic
@@ -58,7 +58,7 @@ def minilm():
 def test_other_languages_are_noticed(minilm, language):
     texts = SENTENCES[language]
     assert foreign_share(minilm.tokenizer, texts) >= 0.8
-    english = load_demo().train.texts
+    english = load_demo().train.texts[::4]
     both = language_warning(minilm, texts, texts)
     assert MULTILINGUAL_ENCODER in both
     assert "differ in language" not in both
@@ -79,15 +79,10 @@ def test_the_demo_corpus_raises_no_alarm(minilm):
 
 
 @real
-@pytest.mark.parametrize("name", ["banking77", "clinc150"])
-def test_the_benchmarks_raise_no_alarm(minilm, shared_data, monkeypatch, name):
-    from newfound.data.benchmarks import read_part
-
+@pytest.mark.parametrize(("name", "part"), [("banking77", "train"), ("clinc150", "train"), ("clinc150", "oos")])
+def test_the_benchmarks_raise_no_alarm(minilm, shared_data, monkeypatch, name, part):
     monkeypatch.setenv("NEWFOUND_DATA", str(shared_data))
-    assert foreign_share(minilm.tokenizer, read_part(name, "train").texts) < 0.05
-    assert foreign_share(minilm.tokenizer, read_part(name, "test").texts) < 0.05
-    if name == "clinc150":
-        assert foreign_share(minilm.tokenizer, read_part(name, "oos").texts) < 0.05
+    assert foreign_share(minilm.tokenizer, read_part(name, part).texts) < 0.05
 
 
 TECHNICAL = """order 2x Kugellager-6204-2RS and Gehäusedeckel-GHD4711|NullPointerException in getUserById(userId)
@@ -160,7 +155,7 @@ def test_shares_by_hand():
     assert foreign_share(ENGLISH, texts[-3:] * 10) is None, "nothing in them tells the language"
     assert foreign_share(WordTokenizer(ENGLISH.words, 250_000), texts) is None, "a multilingual vocabulary"
     assert foreign_share(WordTokenizer(ENGLISH.words, 200), texts) is None
-    encoder = SimpleNamespace(name="tiny", tokenizer=ENGLISH, without_prompt=nullcontext)
+    encoder = SimpleNamespace(name="tiny", tokenizer=ENGLISH)
     half = ["pay my bill"] * 10 + ["zahle meine rechnung"] * 10
     assert "50 % of the logs are likely not" in language_warning(encoder, half, half)
     assert "50 % of the logs, but 0 % of the known" in language_warning(encoder, ["pay my bill"] * 10, half)

@@ -15,7 +15,7 @@ pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
 pytest.importorskip("onnx", reason="extra `onnx` not installed")
 
 from newfound.encoders.onnx import engine
-from newfound.encoders.onnx.session import GRAPH_FILE, GraphSession, find_graph, runs_by_length, tokens_per_run
+from newfound.encoders.onnx.session import GRAPH_FILE, GraphSession, find_graph, runs_by_length
 
 RNG = np.random.default_rng(0)
 TEXTS = [" ".join(RNG.choice(WORDS, size=int(n))) for n in RNG.integers(1, 60, size=40)]
@@ -80,11 +80,6 @@ def test_runs_hold_rows_of_similar_length():
     assert [run.tolist() for run in runs_by_length(lengths, 16)] == [[1, 4, 3], [0], [2]]
     assert runs_by_length(np.array([], dtype=np.int64)) == []
     assert [run.tolist() for run in runs_by_length(np.array([4, 9, 5, 9]), 512, padding=8)] == [[0, 2], [1, 3]]
-
-
-def test_every_thread_gets_a_run_unless_runs_were_too_small():
-    assert [tokens_per_run(tokens, 2) for tokens in (13, 257, 600, 5000)] == [128, 129, 300, 512]
-    assert tokens_per_run(5000, 64) == 128
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "3"])
@@ -155,7 +150,7 @@ class NotAGraph:
 def test_a_graph_that_cannot_be_made_or_opened_is_left_to_torch(tiny_folder, cache, monkeypatch, model, problem):
     encoder = load_encoder(str(tiny_folder))
     expected = by_torch(encoder, TEXTS, monkeypatch)
-    monkeypatch.setattr("newfound.encoders.onnx.graph.encoder_graph", lambda source: model())
+    monkeypatch.setattr("newfound.encoders.onnx.graph.GraphBuilder.model", lambda builder, outputs: model())
     assert torch.equal(encoder.features(TEXTS, encoder.tune("heads")).data.flat, expected)
     assert "has no ONNX graph" in encoder.graph_problem
     assert problem in encoder.graph_problem
@@ -164,7 +159,7 @@ def test_a_graph_that_cannot_be_made_or_opened_is_left_to_torch(tiny_folder, cac
 
 def test_a_graph_with_other_vectors_is_not_used(tiny_folder, cache, monkeypatch):
     encoder = load_encoder(str(tiny_folder))
-    monkeypatch.setattr(engine, "_torch_vectors", lambda tokens, source: np.zeros((2, source.width), np.float32))
+    monkeypatch.setattr(engine, "_torch_vectors", lambda *encoder: np.zeros((2, 32), np.float32))
     assert encoder.session() is None
     assert "its vectors differ by" in encoder.graph_problem
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import shutil
 
 import numpy as np
 import pytest
@@ -132,22 +131,7 @@ def test_an_exported_model_has_the_prompt_in_its_tokenizer(prompted_folder, tmp_
     export(tmp_path / "model", "onnx", tmp_path / "onnx")
     tokenizer = Tokenizer.from_file(str(tmp_path / "onnx" / "tokenizer.json"))
     assert tokenizer.encode(TEXTS[0]).ids == model.encoder.tokenize(TEXTS[:1]).data.flat.tolist()
-    assert tokenizer.encode(TEXTS[0]).ids == tokenizer_ids(model, PROMPT + TEXTS[0])
-
-
-def tokenizer_ids(model, text):
-    with model.encoder.without_prompt():
-        return model.encoder.tokenize([text]).data.flat.tolist()
-
-
-def test_a_model_that_was_fitted_without_the_prompt_is_loaded_without_it(tmp_path):
-    folder = write_tiny_encoder(tmp_path / "encoder")
-    model = fitted(folder, tmp_path / "model")
-    shutil.copytree(folder, tmp_path / "same")
-    with_settings(folder, prompts={"query": PROMPT}, default_prompt_name="query")
-    loaded = load(tmp_path / "model")
-    assert loaded.encoder.prompt == ""
-    np.testing.assert_allclose(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS), atol=1e-6)
+    assert tokenizer.encode(TEXTS[0]).ids == model.encoder.tokenizer([PROMPT + TEXTS[0]])["input_ids"][0]
 
 
 def test_the_prompt_does_not_hide_the_language_of_an_encoder(tmp_path):

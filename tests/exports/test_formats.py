@@ -17,7 +17,7 @@ from newfound.data.corpus import Corpus, Origin
 from newfound.data.rows import ReadOptions
 from newfound.data.validation import read_corpus
 from newfound.errors import DataError, SettingsError, TargetExists
-from newfound.exports.common import Project, by_intent
+from newfound.exports.common import Project, by_intent, zip_files
 from newfound.exports.registry import EXPORTS, renamed_intents, write_export
 
 CORPUS = Corpus.of(
@@ -358,7 +358,9 @@ def test_bad_requests(tmp_path):
         ("clu", b'{"assets": {}}', r"no assets\.utterances"),
         ("clu", b'{"assets": {"utterances": [{"text": 1, "intent": "a"}]}}', "utterance 1"),
         ("dialogflow-cx", b'{"intents": 3}', "damaged"),
+        ("dialogflow-cx", b'{"intents": [{"displayName": "a", "trainingPhrases": [{"parts": ["x"]}]}]}', "has no text"),
         ("dialogflow-es", b"not a zip", "not a zip"),
+        ("dialogflow-es", zip_files({"intents/a.json": b"[]", "intents/a_usersays_en.json": b"[1]"}), "is damaged"),
         ("botpress", b"[]", "no intents"),
     ],
 )

@@ -27,10 +27,7 @@ PROBABILITIES = torch.tensor(
 
 @pytest.fixture
 def describer():
-    layout = [(0.1, 0.1), (0.3, 0.1), (0.5, 0.9), (0.7, 0.7), (0.9, 0.2), (0.0, 0.0)]
-    return IntentDescriber(
-        STATUSES, UTTERANCES, VECTORS, lambda: PROBABILITIES, neighbours=lambda: NEIGHBOURS, layout=layout
-    )
+    return IntentDescriber(STATUSES, UTTERANCES, VECTORS, lambda: PROBABILITIES, neighbours=lambda: NEIGHBOURS)
 
 
 def test_what_an_intent_is_like(describer):
@@ -46,7 +43,6 @@ def test_what_an_intent_is_like(describer):
     assert leak.border == ("leak of water", "a water leak"), "the one that is nearest to another intent first"
     assert leak.overlaps == (Overlap("move", 0.25),)
     assert pay.overlaps == ()
-    assert leak.position in [(0.5, 0.7), (0.5, 0.9), (0.7, 0.7)]
     # 3 x 0.5, 0.9, 0.7 and 0.6 of six utterances in the logs; one more has no intent
     assert describer.expected_error == pytest.approx(1 - 3.7 / 6, abs=1e-4)
 
@@ -62,7 +58,7 @@ def test_a_summary_leaves_out_what_takes_long(describer):
 def test_an_intent_without_utterances_is_described_as_empty():
     empty = IntentDescriber({"pay": "known", "gone": "new"}, UTTERANCES[:2], VECTORS[:2], lambda: PROBABILITIES[:2, :2])
     gone = empty.describe(1)
-    assert (gone.size, gone.exemplars, gone.border, gone.certainty, gone.position) == (0, (), (), None, None)
+    assert (gone.size, gone.exemplars, gone.border, gone.certainty) == (0, (), (), None)
     assert gone.expected_error is None, "nothing is known of what is not there"
     labelled = IntentDescriber({"pay": "known"}, UTTERANCES[:1], VECTORS[:1], lambda: PROBABILITIES[:1, :1])
     assert UTTERANCES[0].labelled

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "llm"))
 from server import NONSENSE, error, says, serving
 
 from newfound.intents.asked_names import PROMPT, ask_for_names, clean_name, prompt_for
@@ -49,25 +46,15 @@ def test_new_intents_get_the_models_names_and_others_keep_theirs(endpoint):
     assert "i move" not in "".join(endpoint.prompts), "other intents are not sent"
 
 
-@pytest.mark.parametrize(
-    ("answer", "refused"),
-    [("pay_bill", "pay_bill"), ("pay_bills", "pay_bills"), ("bill_pay", "bill_pay"), ("Pay bill!", "pay_bill")],
-)
-def test_a_name_that_is_taken_is_asked_for_once_more(endpoint, answer, refused):
-    endpoint.answers = [
-        says(json.dumps({"name": answer})),
-        says('{"name": "check_water"}'),
-        says('{"name": "get_refund"}'),
-    ]
-    assert names(endpoint) == ["pay_bill", "get_refund", "check_water", "move_house"]
-    assert len(endpoint.prompts) == 3
-    assert endpoint.prompts[2] == f"{endpoint.prompts[0]}\n\nDo not use any of these names: {refused}"
+@pytest.mark.parametrize("answer", ["pay_bill", "pay_bills", "bill_pay", "Pay bill!"])
+def test_a_name_that_is_taken_is_not_used(endpoint, answer):
+    endpoint.answers = [says(json.dumps({"name": answer})), says('{"name": "check_water"}')]
+    assert names(endpoint) == ["pay_bill", "credit_back", "check_water", "move_house"]
 
 
 def test_two_intents_never_get_the_same_name(endpoint):
     endpoint.answer = says('{"name": "ask_help"}')
     assert names(endpoint) == ["pay_bill", "ask_help", "tap_water", "move_house"]
-    assert len(endpoint.asked) == 3
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from server import error, says, says_by, serving, slow
+from server import error, says, says_by, serving
 
 from newfound.algorithms.ensembles import share_agreeing
 from newfound.errors import SettingsError
@@ -82,17 +82,6 @@ def test_repeated_requests_count_against_the_shares(at_once):
             assert llm.calls_left == 8
             assert llm.ask("a name?", purpose="x") is not None
     assert not [line for line in told if "budget" in line], "the budget is not spent"
-
-
-@pytest.mark.parametrize("fault", [error(500, "down"), slow(600), says("¿"), says('{"group": 17}')])
-def test_an_endpoint_that_fails_changes_nothing(fault, themed, tiny_encoder):
-    settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2, "questions": 8}
-    plain = Consensus(**settings).fit(themed.texts, themed.labels)
-    with serving(fault) as endpoint, opened(endpoint, budget=20, timeout=0.2) as llm:
-        asked = Consensus(**settings).fit(
-            themed.texts, themed.labels, annotator=ModelAnnotator(llm), labeller=ModelLabeller(llm)
-        )
-    assert list(asked.labels_) == list(plain.labels_)
 
 
 def test_a_model_that_knows_the_intents_is_asked_controls_first_and_then_about_the_logs(themed, tiny_encoder):

@@ -47,8 +47,6 @@ def test_every_utterance_gets_its_label_in_batches(endpoint):
     [
         ('```json\n{"1": "Get refund.", "2": "lost_card"}\n```', ["get refund", "lost card", None]),
         ('{"2": "lost card", "7": "who?", "x": "?", "1": 3, "3": ""}', [None, "lost card", None]),
-        ('["a b", "c d", "e f"]', ["a b", "c d", "e f"]),
-        ('["a b", "c d"]', [None, None, None]),
         ("1. get refund\n2) lost card\n\n**3:** late bill", ["get refund", "lost card", "late bill"]),
         ("Here they are:\n3: late bill", [None, None, "late bill"]),
         ('{"1": "' + "very " * 30 + '", "2": "a\\nb", "3": "?!"}', [None, "a b", None]),

@@ -8,12 +8,13 @@ import torch
 
 import newfound
 from newfound.data.corpus import Corpus
+from newfound.encoders.tail import Tail
 from newfound.errors import SettingsError
 from newfound.methods.consensus import Consensus, has_few_labels
 from newfound.methods.kmeans import KMeans
 from newfound.model.folder import load
 from newfound.training.schedule import AdamWSchedule
-from newfound.workflows.fitting import TrainingOptions, settings_of_effort
+from newfound.workflows.fitting import settings_of_effort
 from newfound.workflows.runtime import Runtime
 
 pytestmark = pytest.mark.slow  # dozens of fits
@@ -36,12 +37,6 @@ def test_rates_by_hand():
     assert all(r["heads"] == pytest.approx(2 * r["encoder"]) for r in rates)
 
 
-@pytest.mark.parametrize("wrong", [{"epochs": -1}, {"lr": 0}, {"head_lr": -1}, {"warmup": 1.0}])
-def test_schedules_that_cannot_work_are_refused(wrong):
-    with pytest.raises(SettingsError):
-        AdamWSchedule(**wrong)
-
-
 def test_every_layer_moves_and_the_word_embeddings_do_not(tuned, tiny_encoder):
     tail = tuned.model_.embedder.network.tail
     fresh = tiny_encoder.tail(tuned.model_.embedder.tune)
@@ -56,6 +51,34 @@ def test_the_loss_falls(tuned):
     losses = [epoch["supervised"] for epoch in tuned.history_["fine-tuning"]]
     assert len(losses) == 2, "twenty steps are two epochs of the progress bar"
     assert losses[1] < losses[0]
+
+
+@pytest.mark.parametrize(("weight", "seen"), [(None, False), (0.1, True)])
+def test_rows_of_the_logs_are_run_only_if_they_count(tiny_encoder, themed, monkeypatch, weight, seen):
+    steps = []
+
+    def note(tail, features, batch, views=1):
+        if tail.training:
+            steps.append((len(batch.rows), tail.stack.attention_dropout))
+        return forward(tail, features, batch, views)
+
+    forward = Tail.forward
+    monkeypatch.setattr(Tail, "forward", note)
+    method = Consensus(encoder=tiny_encoder, tune="last", instance_weight=weight, **FAST)
+    model = method.fit(themed.texts, themed.labels).model_
+    known = sum(intent.known for intent in model.intents)
+    assert len(steps) == 20
+    assert {rows > 4 * known for rows, _ in steps} == {seen}, "a step has four labelled rows of each known intent"
+    assert not any(dropout for _, dropout in steps)
+    assert model.embedder.network.tail.stack.attention_dropout, "other trainings have it"
+
+
+def test_the_model_has_the_vectors_of_its_own_network(tiny_encoder, themed):
+    """They are computed once, after the fine-tuning, and not again for names, limits and examples."""
+    model = Consensus(encoder=tiny_encoder, tune="last", **FAST).fit(themed.texts, themed.labels).model_
+    shown = {u.text: u.probability for u in model.utterances if not u.labelled and u.intent is not None}
+    predicted = model.predict_proba(list(shown)).max(1)
+    np.testing.assert_allclose(predicted, list(shown.values()), atol=2e-3)
 
 
 def test_half_of_the_layers_move_by_default(tiny_encoder, themed):
@@ -119,11 +142,11 @@ def test_what_an_effort_stands_for():
     runtime = Runtime(notes, device="cpu")
 
     def settings(method=Consensus, labels=10, **options):
-        return settings_of_effort(method, TrainingOptions(**options), runtime, corpus(labels))
+        return settings_of_effort(method, corpus(labels), runtime, **options)
 
     assert settings(effort="quick") == {"tune": "heads"}
     assert settings(effort="standard") == {"tune": "upper"}
-    assert settings(effort="best") == settings(effort="standard") == {"tune": "upper"}
+    assert settings(effort="best") == {"tune": "layers"}
     assert settings(effort="best", tune="last:2") == {"tune": "last:2"}
     assert settings(KMeans, effort="best") == {"tune": "last"}
     assert settings(tune="last") == {"tune": "last"}

@@ -34,7 +34,7 @@ def themed():
 
 
 def fit(method, encoder, corpus, run=None, watch=watch_nothing, validation=None, **settings):
-    steps = {"finetune_steps": 5} if method is Consensus else {}
+    steps = {Consensus: {"finetune_steps": 5}, DeepAligned: {"joint_epochs": 5}}.get(method, {})
     fitted = method(encoder=encoder, **{**FAST, **steps, **settings})
     return fitted.fit(corpus.texts, corpus.labels, run=run, watch=watch, validation=validation)
 
@@ -113,6 +113,9 @@ def test_bad_problems_are_refused_before_training(method, tiny_encoder, labels, 
         ({"epochs": 2.5}, "epochs=2.5 must be a whole number from 0"),
         ({"lr": 0}, "lr=0 must be above 0"),
         ({"lr": float("nan")}, "lr=nan must be above 0"),
+        ({"batch_size": 1}, "batch_size=1 must be a whole number from 2"),
+        ({"min_lr": 9}, "min_lr=9 is higher than lr=0.1"),
+        ({"momentum": 1.0}, r"momentum=1.0 must lie in \[0, 1\)"),
         ({"dense": 1}, "dense=1 must be true or false"),
     ],
 )

@@ -13,8 +13,10 @@ import pytest
 
 from newfound.algorithms.metrics import accuracy, map_clusters, strict_scores
 from newfound.data.demo_corpus import load_demo
+from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import load_encoder
 from newfound.methods.registry import method_named
+from newfound.paths import feature_cache_dir
 from newfound.training.run import Run
 
 pytestmark = pytest.mark.real_encoder
@@ -23,13 +25,15 @@ pytestmark = pytest.mark.real_encoder
 @cache
 def demo():
     """The task, the encoder, and a memory that all fits share."""
-    return load_demo(), load_encoder("minilm"), {}
+    return load_demo(), load_encoder("minilm", cache=FeatureCache(feature_cache_dir())), {}
 
 
 def fit(method, train, **settings):
+    """Return a model that encodes no text that was encoded before."""
     _, encoder, memory = demo()
     settings = {"encoder": encoder, "tune": "heads", "device": "cpu", **settings}
-    return method_named(method)(**settings).fit(train.texts, train.labels, run=Run(memory=memory)).model_
+    fitted = method_named(method)(**settings).fit(train.texts, train.labels, run=Run(memory=memory))
+    return fitted.model_.with_cache(encoder.cache)
 
 
 @cache

@@ -1,21 +1,15 @@
-"""Where prototypes, projections and sizes start."""
+"""Where prototypes and sizes start."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-import torch
-import torch.nn.functional as F
-from torch import nn
 
 from conftest import themed_corpus
 from newfound import DPL, E2E, DeepAligned
 from newfound.encoders.tail import Tail
 from newfound.errors import SettingsError
 from newfound.methods.context import watch_nothing
-from newfound.methods.supervised import estimate_shares, random_directions, start_projection
 from newfound.model.network import IntentNetwork
 from newfound.training.run import Run
 
@@ -24,30 +18,6 @@ FAST = {"n_new": 2, "epochs": 4, "pretrain_epochs": 3, "batch_size": 64, "device
 
 def fit(method, encoder, corpus, *, run=None, watch=watch_nothing, **settings):
     return method(encoder=encoder, **{**FAST, **settings}).fit(corpus.texts, corpus.labels, run=run, watch=watch)
-
-
-@pytest.mark.parametrize("kind", ["mlp", "linear"])
-def test_a_projection_that_starts_at_pca_keeps_all_distances_that_its_components_can(kind):
-    torch.manual_seed(0)
-    x = F.normalize(torch.randn(200, 3) @ torch.randn(3, 16), dim=-1)  # three directions that matter
-    last = nn.Linear(16, 8)
-    projection = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), last) if kind == "mlp" else last
-    start_projection(projection, x)
-    z = projection(x)
-    assert torch.allclose(torch.cdist(z, z), torch.cdist(x, x), atol=2e-3)
-    assert torch.allclose(z.mean(0), torch.zeros(8), atol=1e-5)  # centred
-    spread = z.var(0)
-    assert (spread[:3] > 1e-3).all()  # the largest components first
-    assert (spread[3:] < 1e-8).all()
-
-
-def test_random_prototypes_depend_on_the_seed_alone():
-    torch.manual_seed(1)
-    first = random_directions(4, 8, seed=5)
-    torch.manual_seed(2)
-    assert torch.equal(first, random_directions(4, 8, seed=5))
-    assert not torch.equal(first, random_directions(4, 8, seed=6))
-    assert torch.allclose(first.norm(dim=-1), torch.ones(4))
 
 
 def test_shared_pre_training_does_not_change_what_starts_at_random(tiny_encoder, themed):
@@ -65,12 +35,6 @@ def test_the_dense_layer_starts_without_a_bias():
     network = IntentNetwork(Tail(None, "mean", True), 8, 3, dense=True)
     assert network.dense is not None
     assert not network.dense.bias.any()
-
-
-def test_shares_are_counted_over_the_logs_alone():
-    ids = torch.tensor([0, 1, 2, 2, 2, 3, 0])  # two known intents, rows 2 to 5 are logs
-    context = SimpleNamespace(unlabelled_rows=torch.tensor([2, 3, 4, 5]), n_known=2, n_new=3, device="cpu")
-    assert torch.allclose(estimate_shares(ids, context), torch.tensor([4, 2, 1]) / 7)  # one added to each
 
 
 @pytest.mark.parametrize("method", [DPL, E2E])

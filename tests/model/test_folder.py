@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from newfound.errors import NewfoundError
-from newfound.model.about import describe
+from newfound.model.about import Description
 from newfound.model.folder import load as load_unreviewed
 
 
@@ -53,7 +53,7 @@ def test_any_damage_to_the_description_gets_one_line(tmp_path_factory, saved, ti
     about = json.loads((folder / "model.json").read_text())
     about = _damaged(about, data.draw(st.sampled_from(_paths(about))), value)
     (folder / "model.json").write_text(json.dumps(about), "utf-8", "surrogatepass")
-    for attempt in (describe, lambda f: load_unreviewed(f, encoder=tiny_encoder).predict(["pay my bill"])):
+    for attempt in (Description.read, lambda f: load_unreviewed(f, encoder=tiny_encoder).predict(["pay my bill"])):
         assert len(_refusal(attempt, folder).splitlines()) <= 1
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 
-from newfound.model.card import model_card
 from newfound.model.types import KnownCheck
+from newfound.workflows.publishing import model_card
 
 FALLEN = KnownCheck(labels=120, plain=0.9333, now=0.8, lost=19, gained=3)
 
@@ -34,7 +35,7 @@ def test_the_sentence_has_rounded_percentages():
 
 
 def test_a_provenance_holds_it_as_json_and_may_hold_anything_else():
-    stored = json.loads(json.dumps({"known_check": FALLEN.as_dict()}))
+    stored = json.loads(json.dumps({"known_check": asdict(FALLEN)}))
     assert KnownCheck.of(stored) == FALLEN
     assert KnownCheck.of({"known_check": {"labels": 2, "plain": 1, "now": 1, "lost": 0, "gained": 0}}) is not None
     assert KnownCheck.of({}) is None
@@ -53,8 +54,6 @@ def test_a_provenance_holds_it_as_json_and_may_hold_anything_else():
 def test_the_card_has_it_if_it_was_measured(saved):
     about = json.loads((saved / "model.json").read_bytes())
     about["provenance"].pop("known_check", None)
-    without = model_card(about, (), name="bot", source="bot").decode()
-    about["provenance"]["known_check"] = FALLEN.as_dict()
-    with_check = model_card(about, (), name="bot", source="bot").decode()
-    assert "| Known intents |" not in without
-    assert f"| Known intents | {FALLEN.figures} |" in with_check
+    assert "Known intents" not in model_card(about, (), "hf://ana/bot")
+    about["provenance"]["known_check"] = asdict(FALLEN)
+    assert f"- {FALLEN.sentence}\n" in model_card(about, (), "hf://ana/bot")

@@ -46,8 +46,9 @@ def test_nothing_said_about_a_replaced_model_is_recorded_for_its_successor(folde
     save(load(folder, encoder=tiny_encoder), folder, overwrite=True)
     with pytest.raises(ConflictError, match="another model was put into model, nothing was recorded"):
         accept_last(store)
+    (question,) = audit.questions(1)
     with pytest.raises(ConflictError, match="another model"):
-        audit.record({(audit.logs[0].text, audit.intents[0]): True})
+        audit.record({(question.text, question.id): True})
     assert not (folder / "review.sqlite3").exists()
     assert load_answers(folder) == {}
 
@@ -65,7 +66,7 @@ def test_a_folder_is_replaced_when_nobody_records_in_it(folder, tiny_encoder):
 
 def test_answers_of_two_processes_are_all_kept(folder):
     audit = open_audit(folder)
-    keys = [(audit.logs[row].text, audit.intents[row]) for row in range(40)]
+    keys = [(question.text, question.id) for question in audit.questions(40)]
     children = []
     for number in range(2):
         children.append(os.fork())

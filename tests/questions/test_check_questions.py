@@ -25,22 +25,22 @@ def test_the_right_choice_is_the_intent_of_the_utterance_or_none_if_it_is_not_sh
     texts, x, y = certain_rows()
     checks = check_questions(texts, x, y, 12, seed=3)
     assert len(checks) == 12
-    for check in checks:
-        shown = [intent_of(examples[0]) for examples in check.question.candidates]
-        own = intent_of(check.question.text)
-        assert check.choice == (shown.index(own) if own in shown else None)
+    for question, right in checks:
+        shown = [intent_of(examples[0]) for examples in question.candidates]
+        own = intent_of(question.text)
+        assert right.choice == (shown.index(own) if own in shown else None)
         assert len(shown) == len(set(shown)) == MAX_CANDIDATES
-        for examples in check.question.candidates:
+        for examples in question.candidates:
             assert len(examples) == MAX_EXAMPLES
             assert len({intent_of(text) for text in examples}) == 1
-            assert check.question.text not in examples
-    assert len({intent_of(check.question.text) for check in checks}) == 12  # another intent each time
+            assert question.text not in examples
+    assert len({intent_of(question.text) for question, _ in checks}) == 12  # another intent each time
 
 
 def test_over_many_questions_some_have_no_right_candidate_and_the_right_one_is_at_any_place():
     texts, x, y = certain_rows()
     checks = [check for seed in range(20) for check in check_questions(texts, x, y, 12, seed=seed)]
-    assert {check.choice for check in checks} == {None, *range(MAX_CANDIDATES)}
+    assert {right.choice for _, right in checks} == {None, *range(MAX_CANDIDATES)}
 
 
 def test_there_are_as_many_as_wanted_and_the_same_for_the_same_seed():
@@ -56,7 +56,7 @@ def test_rows_that_are_not_certain_and_intents_with_few_rows_are_left_out():
     y[(y == 2).nonzero().squeeze(1)[2:]] = -1  # two rows are left, of which one would be the utterance
     checks = check_questions(texts, x, y, 10, seed=0)
     assert len(checks) == 2
-    shown = {intent_of(t) for c in checks for t in (c.question.text, *(e for g in c.question.candidates for e in g))}
+    shown = {intent_of(t) for q, _ in checks for t in (q.text, *(e for g in q.candidates for e in g))}
     assert shown <= {"0", "1"}
     y[y == 1] = -1
     assert check_questions(texts, x, y, 10, seed=0) == []  # a single intent has nothing to be told from

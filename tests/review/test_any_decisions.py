@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 
 from newfound.errors import DecisionError
 from newfound.review.decisions import MAX_PARTS, Decision
+from newfound.review.entries import Entry
+from newfound.review.queries import ReviewView
+from newfound.review.reviewed import ReviewedModel
 from newfound.review.session import ReviewSession
 from newfound.review.state import Review
 
@@ -48,31 +51,26 @@ def decisions(draw):
     return Decision(kind, arguments)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(decisions(), max_size=12))
 def test_a_review_is_consistent_after_any_decisions(sequence):
     review = Review.begin(["leak", "meter", "pay", "new 1", "new 2"], ["leak", "meter", "pay"])
     for decision in sequence:
-        before = (dict(review.slots), set(review.known), dict(review.moved), dict(review.possible_parts))
+        before = review.copy()
         try:
             review.apply(decision)
         except DecisionError:
-            assert (review.slots, review.known, review.moved, review.possible_parts) == before, (
-                "a refusal changes nothing"
-            )
+            assert review == before, "a refusal changes nothing"
             continue
         names = set(review.names)
-        assert {name for name in review.moved.values() if name is not None} <= names
-        assert {name for among in review.possible_parts.values() for name in among} <= names
-        assert all(len(among) > 1 for among in review.possible_parts.values())
-        assert not set(review.moved) & set(review.possible_parts)
+        assert {name for possible in review.assigned.values() for name in possible} <= names
         assert review.known | review.accepted <= names
         assert set(review.numbers) == names, "every intent has a number, and nothing else does"
         assert set(review.comments) <= names
         assert {i for positions in review.comments.values() for i in positions} <= set(range(review.n_comments))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(decisions(), max_size=8), st.randoms(use_true_random=False))
 def test_every_view_can_be_made_of_what_a_review_allows(pristine, sequence, random):
     """On a real model: names and texts are the model's own."""
@@ -87,14 +85,15 @@ def test_every_view_can_be_made_of_what_a_review_allows(pristine, sequence, rand
             return [real(v) for v in value]
         return {real(k): real(v) for k, v in value.items()} if isinstance(value, dict) else value
 
-    review = Review.begin(store.names, store.known)
+    review, entries = Review.begin(store.names, store.known), []
     for decision in sequence:
+        entries.append(Entry(1, "", "ana", decision.kind, real(dict(decision.arguments))))
         try:
-            review.apply(Decision(decision.kind, real(dict(decision.arguments))))
+            review.apply(entries[-1].decision)
             review.check_consistent()
         except DecisionError:
             return
-    view = pristine._view_of(review, 0)
+    view = ReviewView(pristine, ReviewedModel(pristine.model, review), entries)
     state = view.state()
     assert sum(i.size for i in state.intents) + sum(u.intent is None for u in view.describer.utterances) == len(texts)
     view.queue()
@@ -135,20 +134,3 @@ def test_what_a_new_decision_may_not_hold(session):
     parts = {f"part {i}": ["pay"] for i in range(MAX_PARTS + 1)}
     with pytest.raises(DecisionError, match=f"at most {MAX_PARTS} parts"):
         session.store.decide([Decision("split", {"intent": name, "into": parts})], author="ana")
-
-
-def test_decisions_do_not_get_slower_with_splits(session, monkeypatch):
-    """Parts are described by utterances whose vectors are there: nothing is encoded again."""
-    monkeypatch.setattr(type(session.model), "transform", lambda self, texts: pytest.fail(f"encoded {texts}"))
-    session.warm_up()
-    for number in range(8):
-        state = session.view().state()
-        largest = max((i for i in state.intents if not i.known), key=lambda i: i.size)
-        split = session.view().intent(largest.name).split
-        if split is None:
-            break
-        into = {f"{part.name} {number} {k}": list(part.utterances) for k, part in enumerate(split.parts)}
-        session.store.decide([Decision("split", {"intent": largest.name, "into": into})], author="ana")
-        session.view().state()
-    assert number >= 3
-    session.store.decide([Decision("accept", {"intent": session.view().names[-1]})], author="ana")

@@ -11,8 +11,7 @@ from newfound.errors import ModelError
 from newfound.review.decisions import Decision
 from newfound.review.history import read_history
 from newfound.review.store import ReviewStore
-from newfound.workflows.refitting import RefitRequest, refit
-from newfound.workflows.updating import UpdateRequest, update
+from newfound.workflows.updating import refit, update
 
 
 def accept_one(folder, author):
@@ -26,13 +25,13 @@ def test_decisions_are_carried_over_through_a_chain_of_trainings(saved, tiny_enc
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
     shutil.copytree(saved, first)
     decided = [accept_one(first, "ana")]
-    refit(RefitRequest(first, second, encoder=tiny_encoder, tune="heads", device="cpu"))
+    refit(first, second, encoder=tiny_encoder, tune="heads", device="cpu")
     assert ReviewStore(second).entries() == [], "they are no decisions about the trained model"
     decided.append(accept_one(second, "bo"))
     ReviewStore(second).undo(author="ana")
     accept_one(second, "bo")
     logs = ["where is my refund", "pay my bill today"]
-    update(UpdateRequest(second, logs, third, encoder=tiny_encoder, device="cpu", accept_all=True))
+    update(second, logs, third, encoder=tiny_encoder, device="cpu", accept_all=True)
 
     assert read_history(first).trainings == ()
     trainings = read_history(third).trainings

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from newfound.intents.description import IntentDescriber
 from newfound.model.types import Utterance
-from newfound.review.proposals import TwoParts, confused_pairs, merge_proposals, split_proposal, two_parts
+from newfound.review.proposals import confused_pairs, merge_proposals, split_proposal, two_parts
 
 
 def around(angle, n, spread=0.05):
@@ -42,12 +42,14 @@ def test_an_intent_is_proposed_to_be_merged_with_the_one_around_it_and_not_with_
 
 def test_a_split_is_proposed_with_names_and_central_utterances_of_both_parts():
     pay, leak = [f"pay the bill {i}" for i in range(9)], [f"report a leak {i}" for i in range(5)]
-    vectors = torch.cat([around(0.0, 9), around(1.5, 5)])
-    parts = two_parts(vectors)
-    assert parts.separation > 0.9
-    assert sorted(torch.bincount(parts.label).tolist()) == [5, 9]
-    proposal = split_proposal(parts, vectors, pay + leak, [1] * len(vectors), names_in_use=["pay_bill"])
-    assert proposal.separation == parts.separation
+    describer, vectors = described(
+        {"all": (pay + leak, torch.cat([around(0.0, 9), around(1.5, 5)])), "pay_bill": (["-"], around(3.0, 1))}
+    )
+    parts = two_parts(vectors[:14])
+    assert parts[1] > 0.9
+    assert sorted(torch.bincount(parts[0]).tolist()) == [5, 9]
+    proposal = split_proposal(describer, vectors, 0, parts)
+    assert proposal.separation == parts[1]
     assert sorted(part.size for part in proposal.parts) == [5, 9]
     by_size = {part.size: part for part in proposal.parts}
     assert set(by_size[9].utterances) <= set(pay)
@@ -56,16 +58,6 @@ def test_a_split_is_proposed_with_names_and_central_utterances_of_both_parts():
     names = {part.name for part in proposal.parts}
     assert len(names) == 2
     assert "pay_bill" not in names, "another intent has this name"
-
-
-def test_at_most_twelve_utterances_describe_a_part():
-    texts = [f"word{i} of many" for i in range(60)]
-    parts = TwoParts(torch.tensor([0] * 30 + [1] * 30), 0.5)
-    vectors = torch.cat([around(0.0, 30), around(1.5, 30)])
-    assert [len(part.utterances) for part in split_proposal(parts, vectors, texts, [1] * len(texts), []).parts] == [
-        12,
-        12,
-    ]
 
 
 def test_too_few_utterances_are_not_divided():

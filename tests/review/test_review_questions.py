@@ -10,10 +10,10 @@ from newfound.methods.consensus import Consensus
 from newfound.questions.annotators import Answer
 from newfound.review.carrying import Carried
 from newfound.review.decisions import Decision
-from newfound.review.questions import LogVotes, ReviewQuestions, recluster
+from newfound.review.questions import next_questions, recluster, state_of_answers
 from newfound.review.reviewed import load_reviewed
 from newfound.review.session import ReviewSession
-from newfound.workflows.refitting import RefitRequest, refit
+from newfound.workflows.updating import refit
 
 pytestmark = pytest.mark.slow  # dozens of fits
 
@@ -32,12 +32,11 @@ def a_move(session):
 def test_questions_head_the_queue_in_the_order_of_their_gain_and_nothing_comes_twice(session):
     view = session.view()
     items = view.queue(500)
-    review_questions = ReviewQuestions(view.reviewed, session.votes)
-    questions = review_questions.questions(50)
+    questions = list(next_questions(state_of_answers(view.reviewed, session.votes), 50))
     gains = [q.gain for q in questions]
     assert questions
     assert gains[0] == max(gains)
-    asked = [int(review_questions.rows[q.row]) for q in questions]
+    asked = [int(session.votes.rows[q.row]) for q in questions]
     assert [i.id for i in items][: len(dict.fromkeys(asked))] == list(dict.fromkeys(asked))
     ids = [item.id for item in items]
     assert len(ids) == len(set(ids)) == len(view.undecided)
@@ -58,9 +57,9 @@ def test_similar_utterances_follow_a_move_at_the_refit(session, tiny_encoder, tm
     assert dict(zip(corpus.texts, corpus.labels, strict=True))[item.text] == other
     labelled = {u.text for u in reviewed.model.utterances if u.labelled}
     assert not labelled & set(moved)
-    result = refit(RefitRequest(session.folder, tmp_path / "refitted", encoder=tiny_encoder, tune="heads"))
+    result = refit(session.folder, tmp_path / "refitted", encoder=tiny_encoder, tune="heads")
     assert result.changes.reclustered == followed
-    alone = refit(RefitRequest(session.folder, encoder=tiny_encoder, tune="heads", recluster=False))
+    alone = refit(session.folder, encoder=tiny_encoder, tune="heads", recluster=False)
     assert alone.changes.reclustered == 0
 
 
@@ -79,8 +78,8 @@ def test_utterances_that_a_person_assigned_stay_whatever_follows_others(session,
     session.store.decide([Decision("move", {"texts": kept, "to": item.intent})], author="ana")
     session.store.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")
     reviewed = load_reviewed(session.folder, encoder=tiny_encoder)
-    names = ReviewQuestions(reviewed, LogVotes(reviewed.model)).labels()
-    of_text = {reviewed.model.utterances[i].text: name for i, name in names.items()}
+    corpus, _ = recluster(reviewed, Carried.of(reviewed).corpus)
+    of_text = dict(zip(corpus.texts, corpus.labels, strict=True))
     assert of_text[item.text] == other
     assert {of_text[text] for text in kept} == {item.intent}
 
@@ -109,33 +108,3 @@ def test_a_fit_asks_its_annotator_no_more_than_it_may_and_goes_on_without_answer
     assert len(recorder.asked) == 2
     logs = {t for t, label in zip(themed.texts, themed.labels, strict=True) if label is None}
     assert all(q.text in logs and len(q.candidates) >= 1 for q in recorder.asked)
-
-
-class Guesser:
-    """Its reliability is not known: it is right about known intents as often as it is told to be."""
-
-    reliability = None
-
-    def __init__(self, intent_of, right):
-        self.intent_of, self.right, self.asked = intent_of, right, 0
-
-    def answer(self, question):
-        self.asked += 1
-        of = [self.intent_of.get(texts[0]) for texts in question.candidates]
-        intent = self.intent_of.get(question.text)
-        fits = of.index(intent) if intent in of else None
-        if self.right:
-            return Answer(fits)
-        return Answer(next(c for c in (*range(len(of)), None) if c != fits))
-
-
-def test_answers_are_believed_only_if_those_about_known_intents_are_right(themed, tiny_encoder):
-    settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2, "questions": 12}
-    known = {t: label for t, label in zip(themed.texts, themed.labels, strict=True) if label is not None}
-    wrong, right = Guesser(known, right=False), Guesser(known, right=True)
-    plain = Consensus(**settings).fit(themed.texts, themed.labels)
-    guessed = Consensus(**settings).fit(themed.texts, themed.labels, annotator=wrong)
-    assert wrong.asked == min(3, len(set(known.values())))  # a quarter of the questions are controls; then it is over
-    assert list(guessed.labels_) == list(plain.labels_)
-    Consensus(**settings).fit(themed.texts, themed.labels, annotator=right)
-    assert wrong.asked < right.asked <= 12

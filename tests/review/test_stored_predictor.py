@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from typing import ClassVar
 
 import pytest
 
@@ -15,7 +14,6 @@ from newfound.methods.kmeans import KMeans
 from newfound.review.decisions import Decision
 from newfound.review.opening import open_stored
 from newfound.review.store import ReviewStore
-from newfound.workflows.prediction import PredictRequest, stream_predictions
 
 pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
 pytest.importorskip("onnx", reason="extra `onnx` not installed")
@@ -65,8 +63,8 @@ def test_torch_is_not_imported(folder):
     newfound.predict(folder, TEXTS[:1], device="cpu")  # makes the graph
     code = f"""
 import sys
-from newfound.workflows.prediction import PredictRequest, predict
-answer = predict(PredictRequest({str(folder)!r}, ["pay my bill"], device="cpu"))
+from newfound.workflows.prediction import predict
+answer = predict({str(folder)!r}, ["pay my bill"], device="cpu")
 print([name for name in ("torch", "sklearn", "scipy", "transformers") if name in sys.modules], answer[0].intent)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
@@ -100,28 +98,3 @@ def test_damaged_weights_are_left_to_the_one_who_can_explain_them(folder):
     assert open_stored(folder) is None
     with pytest.raises(newfound.errors.ModelError, match=r"weights\.safetensors: damaged"):
         newfound.predict(folder, TEXTS, device="cpu")
-
-
-def test_a_model_whose_encoder_has_no_graph_is_told_once(folder, monkeypatch):
-    from newfound.encoders.onnx import engine, graph
-
-    def refuse(source):
-        raise graph.NotExportable("its layers are odd")
-
-    engine._open_sessions.clear()
-    monkeypatch.setattr(engine, "find_graph", lambda key: None)
-    monkeypatch.setattr("newfound.review.opening.find_graph", lambda key: None)
-    monkeypatch.setattr(graph, "encoder_graph", refuse)
-
-    class Listening:
-        notes: ClassVar[list[str]] = []
-
-        def note(self, message):
-            self.notes.append(message)
-
-        warn = note
-
-    batches = list(stream_predictions(PredictRequest(folder, TEXTS * 100, device="cpu"), reporter=Listening()))
-    assert len(batches) > 1
-    (note,) = Listening.notes
-    assert "its layers are odd; torch encodes instead" in note

@@ -6,6 +6,7 @@ import os
 import time
 
 from newfound.errors import DataError
+from newfound.workflows.updating import RefitResult
 
 
 def describe(*, reporter):
@@ -35,13 +36,13 @@ def wait(started, *, reporter):
         time.sleep(0.02)
 
 
-def read_forever(folder, name, content, labels, options, *, reporter):
+def read_forever(*arguments, reporter):
     while True:
         time.sleep(0.02)
 
 
-def wait_for(release, order, answer, model, body, *, reporter):
-    """As the work of a request: wait for a file, and note when it was done."""
+def wait_for(release, order, answer, *arguments, **options):
+    """As the workflow of a request: wait for a file, and note when it was done."""
     with order.open("a") as file:
         file.write(f"{os.getpid()}\n")
     while not release.exists():
@@ -49,7 +50,7 @@ def wait_for(release, order, answer, model, body, *, reporter):
     return answer
 
 
-def write_half(started, *, out, reporter):
+def write_half(started, *arguments, out, reporter, **options):
     """As a job that is cancelled in the middle: it leaves checkpoints, a temporary folder, and its process id."""
     for folder in (out.with_name(f"{out.name}.run"), out.with_name(f".{out.name}-abc")):
         folder.mkdir()
@@ -58,17 +59,14 @@ def write_half(started, *, out, reporter):
     wait(started, reporter=reporter)
 
 
-def write_half_of_a_refit(started, model, body, *, out, reporter):
-    write_half(started, out=out, reporter=reporter)
-
-
-def write_whole(*, out, reporter):
+def write_whole(*arguments, out, reporter, **options):
     (out.with_name(f"{out.name}.run")).mkdir()
     out.mkdir()
     with reporter.task("encoding", 1) as task:
         task.advance()
     with reporter.task("fine-tuning", 2) as task:
         task.advance()
+    return RefitResult(None, out, None)
 
 
 def refuse_to_write(*, out, reporter):
@@ -76,13 +74,12 @@ def refuse_to_write(*, out, reporter):
     raise DataError(f"{out}: cannot be written")
 
 
-def refuse_a_refit(model, body, *, out, reporter):
+def refuse_a_refit(*arguments, **options):
     raise DataError("the disk is full")
 
 
-def wait_with_files(started, model, body, llm, files, *, out, reporter):
+def wait_with_logs(started, model, logs, **options):
     """As an update: say what was in the file, and wait forever."""
-    logs = files["logs_file"]
     started.write_text(f"{logs.origins[0].source}: {', '.join(logs.texts)}")
     while True:
         time.sleep(0.02)

@@ -69,3 +69,22 @@ def change_answers(page, path, change):
         route.fulfill(response=response, json=body)
 
     page.route(path, answer)
+
+
+def decide_elsewhere(page, author, *decisions):
+    """Record decisions of somebody whose page is another one."""
+    state = fetched(page, "/v1/review/state")
+    body = {"author": author, "version": state["version"], "model": state["model"], "decisions": decisions}
+    status = page.evaluate(
+        """(body) => fetch('/v1/review/decisions', { method: 'POST', body: JSON.stringify(body), headers: {
+          'content-type': 'application/json', 'x-csrf-token': document.querySelector('meta[name=csrf]').content } })
+          .then((answer) => answer.status)""",
+        body,
+    )
+    assert status == 200
+
+
+def hear_nothing(page):
+    """From now on the page hears nothing of what others decide."""
+    news = fetched(page, "/v1/review/news")
+    page.route("**/v1/review/news*", lambda route: route.fulfill(json=news))

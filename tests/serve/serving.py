@@ -24,7 +24,7 @@ from newfound.serve.routes import reviews
 from newfound.serve.server import Server, listen
 from newfound.serve.settings import ServeSettings
 
-QUIET = ServeSettings(log_requests=False)
+QUIET = ServeSettings()
 
 
 def _computed_once(positions):
@@ -47,9 +47,23 @@ service.gc = SimpleNamespace(unfreeze=gc.unfreeze, collect=lambda: 0, freeze=gc.
 
 
 @contextmanager
-def client_of(folder, encoder, settings=QUIET, **options):
-    with TestClient(create_app(folder, settings, encoder=encoder), base_url="http://127.0.0.1", **options) as client:
+def client_of(folder, encoder, settings=QUIET, *, warm_up=False):
+    """The application in this process. Most tests have no reviewer who would wait for what is computed at the start."""
+    app = create_app(folder, settings, encoder=encoder)
+    if not warm_up:
+        app.service.warm_up = lambda: None
+    with TestClient(app, base_url="http://127.0.0.1") as client:
         yield client
+
+
+def wait_for_job(client):
+    """What the server says of its job once it is done."""
+    deadline = time.monotonic() + 300
+    while (state := client.get("/v1/jobs").json())["status"] == "running":
+        assert time.monotonic() < deadline, state
+        time.sleep(0.05)
+    assert state["status"] == "done", state
+    return state
 
 
 @contextmanager

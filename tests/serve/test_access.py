@@ -9,7 +9,7 @@ from serving import QUIET, client_of
 
 from newfound.errors import SettingsError
 from newfound.serve import access
-from newfound.serve.access import Lockout, Sessions, client_address
+from newfound.serve.access import Sessions, client_address
 from newfound.serve.settings import ServeSettings, read_token
 
 TOKEN = "a-secret-of-24-characters"
@@ -45,6 +45,14 @@ def csrf_of(client):
     return client.get("/").text.split('name="csrf" content="')[1].split('"')[0]
 
 
+def test_a_token_is_asked_of_everyone_once_there_is_one(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder, SHARED) as client:
+        described = client.get("/openapi.json", headers=bearer(TOKEN)).json()["paths"]
+        for path in {*described, "/", "/openapi.json", "/nosuch"} - {"/healthz"}:
+            assert client.get(path, follow_redirects=False).status_code == (303 if path == "/" else 401), path
+        assert [client.get(path).status_code for path in ("/healthz", "/login")] == [200] * 2
+
+
 def test_a_wrong_login_is_401_and_ten_of_them_lock_the_client_out(folder, tiny_encoder, clock):
     with client_of(folder, tiny_encoder, SHARED) as client:
         for _ in range(10):
@@ -54,15 +62,13 @@ def test_a_wrong_login_is_401_and_ten_of_them_lock_the_client_out(folder, tiny_e
             assert "<form" in answer.text, "the login page, to try again"
         answer = log_in(client)
         assert answer.status_code == 429, "the right token is refused as well, or guessing could go on"
-        assert answer.headers["retry-after"] == "30"
-        assert "try again in 30 s" in answer.text
+        assert answer.headers["retry-after"] == "900"
+        assert "try again in 900 s" in answer.text
         assert client.get("/v1/intents", headers=bearer(TOKEN)).status_code == 429
         assert client.get("/login").status_code == client.get("/healthz").status_code == 200
-        clock.now += 30
+        clock.now += 900
         assert log_in(client, "wrong").status_code == 401
-        assert log_in(client).headers["retry-after"] == "60", "twice as long"
-        clock.now += 60
-        assert log_in(client).status_code == 303
+        assert log_in(client).status_code == 303, "the count began anew"
 
 
 def test_wrong_bearer_tokens_lock_the_client_out_but_end_no_session(folder, tiny_encoder, clock):
@@ -72,22 +78,8 @@ def test_wrong_bearer_tokens_lock_the_client_out_but_end_no_session(folder, tiny
             assert client.get("/v1/intents", headers=bearer("wrong")).status_code == 401
         answer = client.get("/v1/intents", headers=bearer(TOKEN))
         assert answer.status_code == 429
-        assert answer.headers["retry-after"] == "30"
+        assert answer.headers["retry-after"] == "900"
         assert client.get("/v1/intents").status_code == 200, "who has logged in goes on"
-
-
-def test_a_lock_out_grows_to_an_hour_and_is_forgiven(clock):
-    lockout = Lockout()
-    seconds = []
-    for _ in range(20):
-        lockout.add_wrong_token("a")
-        seconds.append(lockout.seconds_left("a"))
-        clock.now += seconds[-1]
-    assert seconds == [0] * 9 + [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600]
-    assert lockout.seconds_left("b") == 0
-    clock.now += 3601
-    lockout.add_wrong_token("a")
-    assert lockout.seconds_left("a") == 0, "the count began anew"
 
 
 def test_a_session_ends_when_it_is_not_used(folder, tiny_encoder, clock):
@@ -124,31 +116,21 @@ def test_a_logout_ends_the_session_and_needs_the_secret_of_the_page(folder, tiny
         assert client.get("/v1/intents", headers={"cookie": cookie}).status_code == 401, "the server forgot it as well"
 
 
-def test_without_a_token_there_is_no_login(folder, tiny_encoder):
-    with client_of(folder, tiny_encoder) as client:
-        assert 'id="logout"' not in client.get("/").text
-        assert client.get("/login", follow_redirects=False).headers["location"] == "/"
-        assert log_in(client, "").headers["location"] == "/"
-
-
 @pytest.mark.parametrize(
-    ("scheme", "forwarded", "behind_proxy", "secure"),
+    ("behind_proxy", "logins"),
     [
-        ("http", None, False, False),
-        ("https", None, False, True),
-        ("http", "https", False, False),
-        ("http", "https", True, True),
-        ("http", "https, http", True, False),
+        (False, [("http", "", False), ("https", "", True), ("http", "https", False)]),
+        (True, [("http", "https", True), ("http", "https, http", False)]),
     ],
 )
-def test_the_cookie_is_secure_over_tls(folder, tiny_encoder, scheme, forwarded, behind_proxy, secure):
-    settings = dataclasses.replace(SHARED, behind_proxy=behind_proxy)
-    with client_of(folder, tiny_encoder, settings) as client:
-        client.base_url = f"{scheme}://127.0.0.1"
-        cookie = log_in(client, headers={"x-forwarded-proto": forwarded} if forwarded else {}).headers["set-cookie"]
-        assert ("; Secure" in cookie) == secure
-        assert "HttpOnly" in cookie
-        assert "SameSite=strict" in cookie
+def test_the_cookie_is_secure_over_tls(folder, tiny_encoder, behind_proxy, logins):
+    with client_of(folder, tiny_encoder, dataclasses.replace(SHARED, behind_proxy=behind_proxy)) as client:
+        for scheme, forwarded, secure in logins:
+            client.base_url = f"{scheme}://127.0.0.1"
+            cookie = log_in(client, headers={"x-forwarded-proto": forwarded}).headers["set-cookie"]
+            assert ("; Secure" in cookie) == secure
+            assert "HttpOnly" in cookie
+            assert "SameSite=strict" in cookie
 
 
 def test_behind_a_proxy_each_client_is_locked_out_alone(folder, tiny_encoder):
@@ -170,19 +152,19 @@ def test_clients_cannot_say_who_they_are_without_a_proxy(folder, tiny_encoder):
 
 
 @pytest.mark.parametrize(
-    ("peer", "forwarded_for", "expected"),
+    ("peer", "forwarded", "expected"),
     [
-        ("192.0.2.1", None, "192.0.2.1"),
-        ("::ffff:192.0.2.1", None, "192.0.2.1"),
-        ("2001:db8::1", None, "2001:db8::/64"),
-        ("2001:db8::2:3", None, "2001:db8::/64"),
-        ("testclient", None, "testclient"),
-        ("127.0.0.1", "203.0.113.1, 203.0.113.2", "203.0.113.2"),
+        ("192.0.2.1", "", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "", "192.0.2.1"),
+        ("2001:db8::1", "", "2001:db8::/64"),
+        ("2001:db8::2:3", "", "2001:db8::/64"),
+        ("testclient", "", "testclient"),
+        ("127.0.0.1", "203.0.113.2", "203.0.113.2"),
         ("127.0.0.1", "nonsense", "127.0.0.1"),
     ],
 )
-def test_a_client_is_counted_by_its_address(peer, forwarded_for, expected):
-    assert client_address(peer, forwarded_for) == expected
+def test_a_client_is_counted_by_its_address(peer, forwarded, expected):
+    assert client_address(peer, forwarded) == expected
 
 
 def test_a_token_file_may_hold_one_secret_for_each_person(tmp_path):

@@ -19,7 +19,7 @@ from serving import client_of, server_of
 from newfound.review.decisions import Decision
 from newfound.review.reviewed import load
 from newfound.review.store import ReviewStore
-from newfound.workflows.refitting import RefitRequest, refit
+from newfound.workflows.updating import refit
 
 pytest_plugins = ["browsing_fixtures"]
 SCRIPT = '<img src=x onerror="window.owned=1">'
@@ -138,7 +138,7 @@ def test_a_killed_refit_leaves_the_model_and_no_half_of_another(folder, tiny_enc
         out = tmp_path / f"refit-{attempt}"
         child = os.fork()
         if child == 0:  # pragma: no cover (the child is killed)
-            refit(RefitRequest(folder, out, encoder=tiny_encoder, device="cpu"))
+            refit(folder, out, encoder=tiny_encoder, device="cpu")
             os._exit(0)
         time.sleep(0.02 + 0.15 * attempt)
         os.kill(child, signal.SIGKILL)

@@ -6,43 +6,29 @@ import asyncio
 import dataclasses
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from functools import partial
 from pathlib import Path
 
 import background_works as works
 import httpx
 import pytest
-from serving import client_of, server_of
+from serving import client_of, server_of, wait_for_job
 
-from newfound.errors import ConflictError, NewfoundError
-from newfound.review.history import History, write_history
-from newfound.serve.background.folders import next_name, put_beside, remove_old_results
-from newfound.serve.background.jobs import BackgroundJobs
-from newfound.serve.background.process import WorkFailed, run_in_process
-from newfound.serve.schemas.errors import without_paths
+from newfound.errors import NewfoundError
+from newfound.serve.background import WorkFailed, run_in_process
+from newfound.serve.errors import without_paths
+from newfound.serve.jobs import BackgroundJobs
+from newfound.serve.results import next_name, put_beside
 from newfound.threads import inference_threads
-from newfound.workflows.evaluation import EvaluationScores
+from newfound.workflows.evaluation import Evaluation
+from waiting import SECONDS_TO_WAIT, until
 
-SECONDS_TO_WAIT = 300
 LABELLED = {"labelled": [{"text": "pay my bill", "label": "pay"}]}
-
-
-def wait_until(condition, what="it"):
-    deadline = time.monotonic() + SECONDS_TO_WAIT
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not happen"
-        time.sleep(0.02)
-
-
-async def until(condition):
-    await asyncio.to_thread(wait_until, condition)
 
 
 def is_running(pid):
@@ -59,14 +45,14 @@ def is_running(pid):
 
 
 def ends(pid):
-    wait_until(lambda: not is_running(pid), f"the end of process {pid}")
+    assert until(lambda: not is_running(pid)), f"process {pid} goes on"
 
 
 # ---------------------------------------------------------------- the process
 
 
 def test_work_has_half_of_the_cores_and_a_low_priority_and_its_process_ends(monkeypatch):
-    monkeypatch.setattr("newfound.serve.background.process.NICENESS", 10)
+    monkeypatch.setattr("newfound.serve.background.NICENESS", 10)
     reports = []
     work = run_in_process(works.describe, lambda *report: reports.append(report))
     pid, priority, threads = asyncio.run(work)
@@ -107,45 +93,10 @@ def test_work_that_is_cancelled_while_its_process_starts_is_ended(tmp_path):
 # ---------------------------------------------------------------- jobs and their folders
 
 
-def jobs_of():
-    return BackgroundJobs(in_use=list)
-
-
 async def ended(jobs):
     while jobs.state().status == "running":
         await asyncio.sleep(0.02)
     return jobs.state()
-
-
-def test_a_cancelled_job_leaves_nothing_and_the_next_one_starts(tmp_path):
-    started, model = tmp_path / "pid", tmp_path / "models" / "m"
-    model.mkdir(parents=True)
-
-    async def run():
-        jobs = jobs_of()
-        with pytest.raises(ConflictError, match="no job is running"):
-            await jobs.cancel("ana")
-        jobs.start("refit", model, partial(works.write_half, started), author="ana")
-        await until(lambda: started.exists() and started.read_text() and jobs.state().warnings)
-        with pytest.raises(ConflictError, match="ana has started a job already"):
-            jobs.start("refit", model, works.write_whole, author="bo")
-        cancelled = await jobs.cancel("bo")
-        left = sorted(path.name for path in model.parent.iterdir())
-        jobs.start("refit", model, works.write_whole, author="bo")
-        return cancelled, left, await ended(jobs)
-
-    cancelled, left, done = asyncio.run(run())
-    assert (cancelled.status, cancelled.message) == ("cancelled", "bo has cancelled it. Nothing was written.")
-    assert len(cancelled.warnings) == 1
-    assert str(tmp_path) not in str(cancelled)
-    assert left == ["m"]
-    ends(int(started.read_text()))
-    assert done.status == "done", done
-    assert sorted(path.name for path in model.parent.iterdir()) == ["m", "m-2"], "no checkpoints either"
-    assert (done.folder, done.author) == ("m-2", "bo")
-    steps = ("loading", "encoding", "fine-tuning", "training", "comparing", "writing")
-    assert done.steps == steps, "unexpected ones are added"
-    assert (done.step, done.done, done.total) == ("fine-tuning", 1, 2)
 
 
 def test_a_job_that_fails_says_no_path_and_leaves_nothing(tmp_path):
@@ -153,7 +104,7 @@ def test_a_job_that_fails_says_no_path_and_leaves_nothing(tmp_path):
     model.mkdir(parents=True)
 
     async def run():
-        jobs = jobs_of()
+        jobs = BackgroundJobs()
         jobs.start("discover", model, works.refuse_to_write, author="ana")
         return await ended(jobs)
 
@@ -197,36 +148,21 @@ def test_the_name_of_a_result_is_short_and_does_not_grow(tmp_path):
     assert next_name(tmp_path / "bank-77") == "bank-77-2", "a number that belongs to the name stays"
 
 
-def test_only_the_latest_results_stay(saved, tmp_path):
-    names = [f"m-{number}" for number in range(2, 12)]
-    for name in ("m", "other-2", "m-notes", *names):
-        shutil.copytree(saved, tmp_path / name)
-        write_history(tmp_path / name, History(result=name))
-    (tmp_path / names[0] / "review.sqlite3").write_text("decisions")
-    (tmp_path / names[1] / "mine.txt").write_text("something else")
-    (tmp_path / names[2] / "history.json").unlink()
-    (tmp_path / names[3]).rename(tmp_path / "m-9000")  # somebody keeps a result under another name
-    remove_old_results(tmp_path / names[-1], 2, in_use=[tmp_path / names[4]])
-    stayed = {path.name for path in tmp_path.iterdir()}
-    kept = {*(names[i] for i in (0, 1, 2, 4, 8, 9)), "m-9000"}
-    assert stayed == {"m", "other-2", "m-notes", *kept}
-
-
 def test_what_a_killed_server_left_goes_with_the_next_start(folder, tiny_encoder, tmp_path):
     started = tmp_path / "pid"
     script = f"""
 import asyncio, pathlib, functools, background_works as works
-from newfound.serve.background.jobs import BackgroundJobs
+from newfound.serve.jobs import BackgroundJobs
 
 async def run():
     work = functools.partial(works.write_half, pathlib.Path({str(started)!r}))
-    BackgroundJobs(in_use=list).start("refit", pathlib.Path({str(folder)!r}), work, author="ana")
+    BackgroundJobs().start("refit", pathlib.Path({str(folder)!r}), work, author="ana")
     await asyncio.sleep(1000)
 
 asyncio.run(run())"""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([sys.executable, "-c", script], env=variables) as server:
-        wait_until(lambda: started.exists() and started.read_text())
+        assert until(lambda: started.exists() and started.read_text())
         with client_of(folder, tiny_encoder):
             assert list(tmp_path.glob(".newfound-job-*")), "another server has it under way"
         server.send_signal(signal.SIGKILL)
@@ -242,17 +178,17 @@ asyncio.run(run())"""
 
 def work_that_waits(monkeypatch, tmp_path):
     """Let evaluations wait for a file; return it, and the file that tells which processes have begun."""
-    names = [field.name for field in dataclasses.fields(EvaluationScores)]
-    answer = EvaluationScores(**dict.fromkeys(names, 0) | {"matches": (), "confusions": (), "no_intent": None})
+    names = [field.name for field in dataclasses.fields(Evaluation)]
+    answer = Evaluation(**dict.fromkeys(names, 0) | {"matches": (), "confusions": (), "no_intent": None})
     release, order = tmp_path / "release", tmp_path / "order"
     work = partial(works.wait_for, release, order, answer)
-    monkeypatch.setattr("newfound.serve.routes.predictions.run_evaluation", work)
+    monkeypatch.setattr("newfound.serve.routes.predictions.evaluate", work)
     return release, order
 
 
 def test_evaluations_take_turns_and_are_limited(folder, tiny_encoder, monkeypatch, tmp_path):
     release, order = work_that_waits(monkeypatch, tmp_path)
-    monkeypatch.setattr("newfound.serve.background.queue.MAX_WAITING_PER_CLIENT", 2)
+    monkeypatch.setattr("newfound.serve.background.MAX_WAITING_PER_CLIENT", 2)
     answers = []
     with server_of(folder, tiny_encoder) as address:
 
@@ -261,10 +197,10 @@ def test_evaluations_take_turns_and_are_limited(folder, tiny_encoder, monkeypatc
 
         asking = [threading.Thread(target=evaluate) for _ in range(3)]
         asking[0].start()
-        wait_until(order.exists)
+        assert until(order.exists)
         for thread in asking[1:]:
             thread.start()
-        wait_until(lambda: answers == [429])
+        assert until(lambda: answers == [429])
         predicted = httpx.post(f"{address}/v1/predict", json={"texts": ["pay"]}, timeout=SECONDS_TO_WAIT)
         assert predicted.status_code == 200
         assert len(order.read_text().split()) == 1, "the second one waits for its turn"
@@ -287,21 +223,21 @@ def send_and_leave(address, path, body):
 
 def test_the_work_of_a_client_that_leaves_ends(folder, tiny_encoder, monkeypatch, tmp_path):
     release, order = work_that_waits(monkeypatch, tmp_path)
-    monkeypatch.setattr("newfound.serve.background.queue.MAX_WAITING_PER_CLIENT", 1)
+    monkeypatch.setattr("newfound.serve.background.MAX_WAITING_PER_CLIENT", 1)
     with server_of(folder, tiny_encoder) as address:
         connection = send_and_leave(address, "/v1/evaluate", LABELLED)
-        wait_until(lambda: order.exists() and order.read_text())
+        assert until(lambda: order.exists() and order.read_text())
         connection.close()
         ends(int(order.read_text()))
         release.touch()
         evaluate = partial(httpx.post, f"{address}/v1/evaluate", json=LABELLED, timeout=SECONDS_TO_WAIT)
-        wait_until(lambda: evaluate().status_code == 200, "the place of the client that left was not given back:")
+        assert until(lambda: evaluate().status_code == 200), "the place of the client that left is given back"
 
 
 def test_a_server_that_stops_waits_neither_for_a_job_nor_for_an_evaluation(folder, tiny_encoder, monkeypatch, tmp_path):
     _, order = work_that_waits(monkeypatch, tmp_path)
     started, answers = tmp_path / "pid", []
-    monkeypatch.setattr("newfound.serve.routes.training.run_refit", partial(works.write_half_of_a_refit, started))
+    monkeypatch.setattr("newfound.serve.routes.training.refit", partial(works.write_half, started))
     with server_of(folder, tiny_encoder) as address:
 
         def evaluate():
@@ -310,7 +246,7 @@ def test_a_server_that_stops_waits_neither_for_a_job_nor_for_an_evaluation(folde
         asking = threading.Thread(target=evaluate)
         asking.start()
         assert httpx.post(f"{address}/v1/review/refit", json={"author": "ana"}).json()["status"] == "running"
-        wait_until(lambda: started.exists() and started.read_text() and order.exists() and order.read_text())
+        assert until(lambda: started.exists() and started.read_text() and order.exists() and order.read_text())
     asking.join(SECONDS_TO_WAIT)
     assert (answers[0].status_code, answers[0].json()) == (503, {"detail": "the server is stopping"})
     ends(int(started.read_text()))
@@ -319,26 +255,35 @@ def test_a_server_that_stops_waits_neither_for_a_job_nor_for_an_evaluation(folde
 
 
 def test_a_refit_is_cancelled_over_http(folder, tiny_encoder, monkeypatch, tmp_path):
-    started = tmp_path / "pid"
-    monkeypatch.setattr("newfound.serve.routes.training.run_refit", partial(works.write_half_of_a_refit, started))
+    """By who started it. Nothing of it stays, and another one can be started."""
+    started, refit = tmp_path / "pid", "newfound.serve.routes.training.refit"
+    monkeypatch.setattr(refit, partial(works.write_half, started))
     with client_of(folder, tiny_encoder) as client:
-        assert client.post("/v1/jobs/cancel", json={"author": "bo"}).status_code == 409
+
+        def post(path, author):
+            answer = client.post(path, json={"author": author})
+            return answer.status_code, answer.json().get("detail")
+
+        assert post("/v1/jobs/cancel", "bo") == (409, "no job is running")
         client.post("/v1/review/refit", json={"author": "ana"})
-        wait_until(lambda: started.exists() and started.read_text())
-        refused = client.post("/v1/jobs/cancel", json={"author": "bo"})
-        assert (refused.status_code, refused.json()["detail"]) == (403, "ana has started it; only ana may cancel it")
-        assert client.post("/v1/jobs/cancel", json={"author": "ana"}).json()["status"] == "cancelled"
-        assert client.get("/v1/jobs").json()["message"] == "ana has cancelled it. Nothing was written."
-        assert client.post("/v1/review/serve", json={"author": "bo"}).status_code == 409
-    ends(int(started.read_text()))
-
-
-def test_an_encoder_can_be_sent_to_another_process_after_it_was_used(tiny_encoder):
-    import pickle
-
-    tiny_encoder.features(["pay my bill"], tiny_encoder.tune("heads"))
-    sent = pickle.loads(pickle.dumps(tiny_encoder))  # noqa: S301 (our own)
-    assert sent.weights_hash() == tiny_encoder.weights_hash()
+        assert until(lambda: started.exists() and started.read_text() and client.get("/v1/jobs").json()["warnings"])
+        refused = "ana has started a job already; wait for it, or cancel it"
+        assert post("/v1/review/refit", "bo") == (409, refused)
+        assert post("/v1/jobs/cancel", "bo") == (403, "ana has started it; only ana may cancel it")
+        cancelled = client.post("/v1/jobs/cancel", json={"author": "ana"}).json()
+        assert (cancelled["status"], len(cancelled["warnings"])) == ("cancelled", 1)
+        assert cancelled["message"] == "ana has cancelled it. Nothing was written."
+        assert str(tmp_path) not in str(cancelled)
+        ends(int(started.read_text()))
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "pid"]
+        assert post("/v1/review/serve", "bo") == (409, "no job has written a model yet")
+        monkeypatch.setattr(refit, works.write_whole)
+        client.post("/v1/review/refit", json={"author": "bo"})
+        done = wait_for_job(client)
+    assert (done["folder"], done["author"]) == ("model-2", "bo")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "model-2", "pid"], "no checkpoints either"
+    assert done["steps"] == ["Loading", "Encoding", "Fine-tuning"]
+    assert (done["done"], done["total"]) == (1, 2)
 
 
 @pytest.mark.parametrize(

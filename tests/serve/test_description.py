@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from serving import client_of
 
-from newfound.serve.schemas import requests
+from newfound.serve import bodies
 
 jsonschema = pytest.importorskip("jsonschema")
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ def description(client):
 def test_every_documented_route_exists_and_every_route_is_documented(description):
     section = DOCUMENTATION.read_text("utf-8").partition("## The API")[2].partition("\n## ")[0]
     table = "\n".join(line for line in section.splitlines() if line.startswith("|"))
-    routes = r"/v1/(?!review)[a-z]+(?:/(?:[a-z]+|\{[a-z]+\}))?(?=[`, ])|/(?:healthz|readyz|metrics)"
+    routes = r"/v1/(?!review)[a-z]+(?:/(?:[a-z]+|\{[a-z]+\}))?(?=[`, ])|/(?:healthz|metrics)"
     documented = set(re.findall(routes, table))
     names = re.search(r"what the page uses: ([a-z, -]+)", table)[1].split(", ")
     assert documented | {f"/v1/review/{name.strip()}" for name in names} == set(description["paths"])
@@ -48,7 +48,7 @@ def test_every_post_has_an_example_that_is_valid(description):
         examples = description["components"]["schemas"][name].get("examples")
         assert examples, path
         for example in examples:
-            getattr(requests, name).model_validate(example)
+            getattr(bodies, name).model_validate(example)
 
 
 DECISION = {"author": "a", "version": 0, "decisions": [{"accept": "pay"}]}
@@ -64,7 +64,7 @@ BAD = [
     ("post", "/v1/review/undo", {"json": {"author": "a", "version": 0, "model": "other"}}, 409),
     ("post", "/v1/review/decisions", {"json": {**DECISION, "model": "other"}}, 409),
     ("post", "/v1/review/serve", {"json": {"author": "a"}}, 409),
-    ("post", "/v1/estimate", {"json": {"known": [{"text": "a", "label": x} for x in "bc"], "logs": ["d"]}}, 409),
+    ("post", "/v1/evaluate", {"json": {"labelled": []}}, 422),
     ("post", "/v1/predict", {"json": {"texts": ["a"]}, "headers": {"origin": "http://elsewhere"}}, 403),
 ]
 
@@ -73,7 +73,7 @@ BAD = [
 def test_errors_are_as_described(client, description, method, path, given, status):
     answer = client.request(method, path.replace("{format}", "csv"), **given)
     assert answer.status_code == status, answer.text
-    described = description["paths"][path][method]["responses"][str(status)]
+    described = description["paths"][path][method]["responses"][f"{status // 100}XX"]
     assert described["description"]
     schema = described["content"]["application/json"]["schema"]
     jsonschema.validate(answer.json(), {**schema, "components": description["components"]})
@@ -93,25 +93,9 @@ def test_what_a_route_does_not_have_is_refused_by_its_name(client):
     assert client.get("/healthz?probe=1").status_code == 200, "what is no part of the API is left alone"
 
 
-@pytest.mark.parametrize("path", ["/", "/healthz", "/v1/intents", "/v1/export/csv"])
-def test_head_is_answered_as_get_without_a_body(client, path):
-    head, get = client.head(path), client.get(path)
-    assert head.status_code == get.status_code == 200
-    assert head.content == b""
-    assert head.headers["content-type"] == get.headers["content-type"]
-    assert head.headers["content-length"] == get.headers["content-length"]
-    assert client.head("/nosuch").status_code == 404
-    assert client.head("/v1/predict").status_code == 405
-
-
 def test_fields_of_answers_are_described_as_in_their_docstrings(description):
-    schemas = description["components"]["schemas"]
-    item = schemas["QueueItem"]["properties"]
-    assert item["candidates"]["description"].startswith("The intents that it may belong to")
-    assert item["checked"]["description"] == "Whether a person assigned it in the review.", "of a class it extends"
-    assert item["asks_about"]["description"].endswith("is the same as one of the candidates."), "of several lines"
-    assert schemas["JobState"]["properties"]["folder"]["description"]
-    assert not [name for name, schema in schemas.items() if "Attributes:" in schema.get("description", "")]
+    described = description["components"]["schemas"]["QueueItem"]["description"]
+    assert "candidates: The intents that it may belong to" in described
 
 
 def test_the_types_of_the_page_are_made_from_the_description(description):

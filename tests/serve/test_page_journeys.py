@@ -24,10 +24,6 @@ from browsing import (
 pytest_plugins = ["browsing_fixtures"]
 
 
-def scrolled(page):
-    return page.evaluate("scrollY")
-
-
 def exported(page, path):
     with page.expect_download() as download:
         page.click("a:has-text('Rasa')")
@@ -212,38 +208,6 @@ def test_the_list_is_filtered_sorted_explained_and_worked_through_by_keys(page):
             page.keyboard.press("ArrowUp")  # the last one is the search
         page.keyboard.press("Enter")
         page.wait_for_selector(f"h2:has-text('{heading}')")
-
-
-def test_views_open_at_their_top_and_messages_stay_in_sight(page):
-    page.set_viewport_size({"width": 1000, "height": 420})
-    names(page)
-    page.click("summary:has-text('Known intents')")
-    order = page.locator("a.name").all_text_contents()
-    page.locator("a.name").last.click()
-    page.wait_for_selector(f"h2:has-text('{order[-1]}')")
-    assert scrolled(page) == 0
-    page.go_back()
-    page.wait_for_selector("h2:has-text('Intents')")
-    page.wait_for_function("() => scrollY > 0")  # the list is where it was left
-    open_intent(page, order[0])
-    page.evaluate("scrollTo(0, 9999)")
-    page.locator("a:has-text('Next ›')").last.click()
-    page.wait_for_selector(f"h2:has-text('{order[1]}')")
-    assert scrolled(page) == 0
-    page.keyboard.press("k")
-    page.wait_for_selector(f"h2:has-text('{order[0]}')")
-    page.evaluate("scrollTo(0, 9999)")
-    page.locator("ul.utterances li button").last.click()
-    answer_dialog(page, order[1])
-    said(page, f"Moved to {order[1]}")
-    box = page.locator("#toast").bounding_box()
-    assert scrolled(page) > 0
-    assert 0 <= box["y"] <= 420 - box["height"], "in sight where the page is scrolled to"
-    page.click("#undo-said")
-    said(page, "Undone: Ana put")
-    to_view(page, "queue")
-    page.wait_for_selector(".big")
-    assert not page.locator("#toast").is_visible()
 
 
 def test_names_are_asked_for_with_care_and_what_is_gone_can_be_brought_back(page):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from browsing import answer_dialog, fetched, names, open_intent, said, to_view
+from browsing import answer_dialog, fetched, names, said, to_view
 from serving import columns_of
-
-from newfound.model.sidecars import write_groups
 
 pytest_plugins = ["browsing_fixtures"]
 
@@ -28,11 +26,6 @@ def wait_for_zoom(page, percent):
 
 def wait_for_names(page, pattern):
     page.wait_for_selector(f"#map:text-matches('map: {pattern}')", state="attached")
-
-
-def zoom(page):
-    """The zoom in percent."""
-    return int(page.locator("#map").text_content().split()[1])
 
 
 def box_of_map(page):
@@ -86,41 +79,6 @@ def test_the_map_has_names_a_legend_and_the_text_at_the_pointer(page):
     open_map(page, first)  # as the view of an intent leads here
     page.wait_for_selector(".side strong")
     assert page.locator(".side .utterances li").count() > 5
-
-
-def test_the_map_zooms_by_wheel_and_fingers_and_does_not_swallow_scrolling(page):
-    page.set_viewport_size({"width": 900, "height": 500})
-    open_map(page)
-    x, y, _ = screen_point(page, 0)
-    page.mouse.move(x, y)
-    before = page.evaluate("scrollY")
-    page.mouse.wheel(0, 120)
-    page.wait_for_function("(before) => scrollY > before", arg=before)
-    assert zoom(page) == 100, "the wheel alone scrolls the page"
-    assert page.locator("text=Hold Ctrl to zoom").is_visible()
-    page.keyboard.down("Control")
-    page.mouse.wheel(0, -240)
-    page.keyboard.up("Control")
-    wait_for_zoom(page, 120)
-    assert page.evaluate("getComputedStyle(document.querySelector('#map')).touchAction") == "pan-y"
-    page.click("button:has-text('Reset')")
-    wait_for_zoom(page, 100)
-    page.evaluate("""() => {
-      const canvas = document.querySelector('#map'), box = canvas.getBoundingClientRect();
-      canvas.setPointerCapture = () => {};
-      window.touch = (type, pointerId, x, y) => canvas.dispatchEvent(new PointerEvent(type,
-        { pointerId, pointerType: 'touch', clientX: box.x + x, clientY: box.y + y, bubbles: true }));
-      touch('pointerdown', 1, 100, 100); touch('pointermove', 1, 101, 130); touch('pointercancel', 1, 101, 130);
-    }""")
-    page.evaluate(TWO_FRAMES)
-    assert zoom(page) == 100, "one finger is left to the page"
-    page.evaluate("""() => {
-      touch('pointerdown', 1, 100, 100); touch('pointerdown', 2, 200, 100); touch('pointermove', 2, 300, 100);
-      touch('pointerup', 1, 100, 100); touch('pointerup', 2, 300, 100);
-    }""")
-    wait_for_zoom(page, 200)
-    page.check("#lasso")
-    assert page.evaluate("getComputedStyle(document.querySelector('#map')).touchAction") == "none"
 
 
 def test_the_map_works_by_keyboard(page):
@@ -177,34 +135,6 @@ def test_a_lasso_says_what_each_intent_would_lose_before_it_moves_anything(page)
     page.click("#undo-said")
     said(page, "Undone")
     assert fetched(page, "/v1/review/map")["intents"] == before["intents"]
-
-
-def test_known_names_and_groups_are_shown_where_they_are(page, tmp_path):
-    first, second = names(page)
-    open_intent(page, first)
-    boxes = page.locator("ul.utterances li input")
-    boxes.nth(0).click()
-    boxes.nth(5).click(modifiers=["Shift"])
-    page.click(".selection button:has-text('Move …')")
-    answer_dialog(page, "pay")
-    said(page, "Moved 6 utterances to pay")
-    open_map(page)
-    assert "pay" not in page.locator("#map").text_content()
-    page.check("text=Names of known intents")
-    wait_for_names(page, ".*pay")
-
-    ids = {intent["name"]: intent["id"] for intent in fetched(page, "/v1/intents")["intents"]}
-    write_groups(tmp_path / "model", {ids[first]: ("homes", "moving"), ids[second]: ("power",)})
-    page.reload()
-    page.wait_for_selector(".plot .regions")
-    assert page.locator(".side h4").all_text_contents() == ["homes", "power", "in no group"]
-    assert page.locator(".side h4:has-text('power') + .legend li").all_text_contents()[0].split()[0] == second
-    coloured = page.evaluate("""() => {
-      const canvas = document.querySelector('.regions');
-      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-      return new Set(Array.from(data).filter((value, k) => k % 4 === 3)).size;
-    }""")
-    assert coloured > 3, "areas fade out"
 
 
 @pytest.mark.parametrize("has_webgl", [True, False])

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from browsing import answer_dialog, change_answers, decisions, fetched, names, press, said, to_view
+from browsing import (
+    answer_dialog,
+    change_answers,
+    decide_elsewhere,
+    decisions,
+    fetched,
+    hear_nothing,
+    names,
+    press,
+    said,
+    to_view,
+)
 
 from waiting import until
 
@@ -58,25 +69,6 @@ def hold_back(page, path):
             route.continue_()
 
     return go_on
-
-
-def decide_elsewhere(page, author, *decisions):
-    """Record decisions of somebody whose page is another one."""
-    state = fetched(page, "/v1/review/state")
-    body = {"author": author, "version": state["version"], "model": state["model"], "decisions": decisions}
-    status = page.evaluate(
-        """(body) => fetch('/v1/review/decisions', { method: 'POST', body: JSON.stringify(body), headers: {
-          'content-type': 'application/json', 'x-csrf-token': document.querySelector('meta[name=csrf]').content } })
-          .then((answer) => answer.status)""",
-        body,
-    )
-    assert status == 200
-
-
-def hear_nothing(page):
-    """From now on the page hears nothing of what others decide."""
-    news = fetched(page, "/v1/review/news")
-    page.route("**/v1/review/news*", lambda route: route.fulfill(json=news))
 
 
 def test_answers_do_not_wait_for_the_server_and_only_who_has_read_a_question_answers_it(page):

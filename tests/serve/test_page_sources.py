@@ -11,18 +11,7 @@ import newfound
 
 PACKAGE = Path(newfound.__file__).parent
 STATIC = PACKAGE / "serve" / "static"
-SOURCES = sorted(
-    path
-    for folder in ("serve", "report")
-    for path in (PACKAGE / folder).rglob("*.*")
-    if path.suffix in {".js", ".css", ".jinja"}
-)
 TEMPLATES = [PACKAGE / "serve" / name for name in ("page.html.jinja", "login.html.jinja")]
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
-def test_no_line_is_longer_than_120_characters(path):
-    assert [line for line in path.read_text("utf-8").splitlines() if len(line) > 120] == []
 
 
 def keys():

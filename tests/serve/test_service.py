@@ -13,7 +13,6 @@ from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore
 from newfound.serve.service import Service
-from waiting import until
 
 
 def rename(folder, to):
@@ -37,15 +36,6 @@ def test_a_decision_while_the_model_is_loaded_is_noticed(folder, tiny_encoder, m
     after_the_next_view(monkeypatch, lambda: rename(folder, "renamed"))
     service = Service(folder, QUIET, encoder=tiny_encoder)
     assert "renamed" not in service.view.names
-    service.reload_if_newer()
-    assert "renamed" in service.view.names
-
-
-def test_a_decision_while_another_model_is_loaded_is_noticed(folder, tiny_encoder, tmp_path, monkeypatch):
-    service = Service(folder, QUIET, encoder=tiny_encoder)
-    other = shutil.copytree(folder, tmp_path / "other")
-    after_the_next_view(monkeypatch, lambda: rename(other, "renamed"))
-    service._serve(other)
     service.reload_if_newer()
     assert "renamed" in service.view.names
 
@@ -74,7 +64,7 @@ def test_a_request_is_about_one_model_also_when_another_is_served_meanwhile(
 
     def switch_first(self, *args):
         monkeypatch.setattr(Service, "refresh", refresh)
-        self._serve(other)
+        self._switch_to(other, tiny_encoder)
         return refresh(self, *args)
 
     with client_of(folder, tiny_encoder) as client:
@@ -88,21 +78,3 @@ def test_a_request_is_about_one_model_also_when_another_is_served_meanwhile(
         assert client.get("/v1/review/state").json()["name"] == "other"
     assert (len(ReviewStore(folder).entries()), len(load_answers(folder))) in ((1, 0), (0, 1))
     assert (len(ReviewStore(other).entries()), len(load_answers(other))) == (0, 0)
-
-
-def test_models_are_warmed_up_in_one_thread_and_the_last_one_is(folder, tiny_encoder, monkeypatch):
-    service = Service(folder, QUIET, encoder=tiny_encoder)
-    go_on, warmed = threading.Event(), []
-
-    def warm_up(self):
-        if self.folder == folder:  # servers of other tests may still be at it
-            warmed.append(self)
-            go_on.wait(60)
-
-    monkeypatch.setattr(ReviewSession, "warm_up", warm_up)
-    for _ in range(5):
-        service._serve(folder)
-    assert len(warmed) == 1
-    go_on.set()
-    assert until(lambda: len(warmed) == 2)
-    assert warmed[-1] is service.session

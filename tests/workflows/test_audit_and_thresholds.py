@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +11,10 @@ import newfound
 from commands import newfound as command
 from newfound.errors import DataError, ModelError, SettingsError, TargetExists
 from newfound.files import check_replaceable
-from newfound.model.sidecars import load_answers, load_thresholds
+from newfound.model.sidecars import load_answers
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
 serving = pytest.importorskip("serving", reason="extra `serve` not installed")
 
 
@@ -53,12 +50,12 @@ def test_an_audit_goes_on_and_its_answers_stay_with_renamed_intents_and_moved_ut
     found = [text for text, _ in done.wrong]
     ReviewStore(model).decide([Decision("move", {"texts": found, "to": None})], author="ana")
     moved = newfound.audit(model, 12)
-    assert (moved.answered, moved.outdated, moved.wrong) == (12, 0, ())
+    assert (moved.answered, moved.wrong) == (12, ())
     rise = len(found) / sum(i.utterances for i in promised.intents)
     assert moved.accuracy.value == pytest.approx(done.accuracy.value + rise, abs=0.01)
     assert newfound.thresholds(model, 0.8).coverage == pytest.approx(promised.coverage, abs=0.05)
     ReviewStore(model).decide([Decision("reject", {"intent": "other"})], author="ana")
-    assert newfound.audit(model, 12).outdated > 0
+    assert newfound.audit(model, 12).answered < 12
 
 
 def test_an_audit_is_the_same_in_every_interface(model, tiny_encoder):
@@ -91,7 +88,8 @@ def test_thresholds_are_in_predictions_and_stay_with_renamed_intents(model, them
     plain = newfound.predict(model, texts, encoder=tiny_encoder, device="cpu")
     assert {p.above_threshold for p in plain} == {None}
     result = newfound.thresholds(model, 0.9)
-    assert set(load_thresholds(model)) == {i.id for i in result.intents}
+    written = json.loads((model / "thresholds.json").read_text())["intents"]
+    assert written == {i.id: i.threshold for i in result.intents}
     least = {i.name: i.threshold for i in result.intents}
     assert 0 < result.coverage < 1
     expected = [
@@ -102,38 +100,25 @@ def test_thresholds_are_in_predictions_and_stay_with_renamed_intents(model, them
     assert [p.above_threshold for p in loaded.classify(texts)] == expected
     limited = newfound.predict(model, texts, encoder=tiny_encoder, device="cpu", threshold=1.0)
     assert {p.above_threshold for p in limited if p.intent is None} == {False}
-    with serving.client_of(model, tiny_encoder) as client:
-        assert client.post("/v1/thresholds", json={"precision": 0.9}).json()["coverage"] == result.coverage
-        assert client.post("/v1/thresholds", json={"precision": 1.5}).status_code == 422
-        empty = client.post("/v1/thresholds", json={"precision": 0.9999}).json()
-        assert {(i["precision"], i["coverage"]) for i in empty["intents"]} == {(None, None)}, "no row is above it"
-        assert (empty["expected"], empty["coverage"]) == (None, 0.0)
+    empty = newfound.thresholds(model, 0.9999)
+    assert {(i.precision, i.coverage) for i in empty.intents} == {(None, None)}, "no row is above it"
+    assert (empty.expected, empty.coverage) == (None, 0.0)
     shown = command("thresholds", model, "--precision", "99.99%").stdout
     assert "0 %" not in shown.split("in all")[0]
-    assert "–: no utterance of this intent in the logs is sure enough" in shown
     newfound.thresholds(model, 0.9)
     name = result.intents[0].name
     ReviewStore(model).decide([Decision("rename", {"intent": name, "to": "other"})], author="ana")
-    assert (
-        newfound.load(model, encoder=tiny_encoder).thresholds["other"] == load_thresholds(model)[result.intents[0].id]
-    )
+    assert newfound.load(model, encoder=tiny_encoder).thresholds["other"] == result.intents[0].threshold
     removed = command("thresholds", model, "--remove")
     assert removed.returncode == 0, removed.stderr
-    assert not load_thresholds(model)
+    assert not (model / "thresholds.json").exists()
 
 
-def test_answers_and_labelled_rows_correct_thresholds(model, themed, tiny_encoder):
+def test_answers_correct_thresholds(model):
     trusting = newfound.thresholds(model, 0.8)
     _answer(model, 40, lambda i: False)
     doubting = newfound.thresholds(model, 0.8)
-    assert doubting.answers == 40
     assert doubting.coverage < trusting.coverage
-    unseen = [f"{text} today please" for text in themed.labelled().texts]
-    labelled = (unseen, list(themed.labelled().labels))
-    assert newfound.thresholds(model, 0.8, labelled, encoder=tiny_encoder, device="cpu").labelled > 0
-    seen = (list(themed.labelled().texts), list(themed.labelled().labels))
-    with pytest.raises(DataError, match="has learned from all"):
-        newfound.thresholds(model, 0.8, seen, encoder=tiny_encoder, device="cpu")
 
 
 def test_explanations_are_the_same_in_every_interface(model, themed, tmp_path, tiny_folder, tiny_encoder):
@@ -146,13 +131,13 @@ def test_explanations_are_the_same_in_every_interface(model, themed, tmp_path, t
     assert why.utterances[0].labelled_by == "labelled data"
     assert why.runner_up.intent != why.intent
     loaded = newfound.load(model, encoder=tiny_encoder)
-    for word in why.words:
-        assert text[word.start : word.end] == word.word
-        without = " ".join(f"{text[: word.start]} {text[word.end :]}".split())
-        (again,) = loaded.classify([without], top=10)
-        assert word.intent == again.intent
-        left = {one.intent: one.probability for one in again.top}
-        assert word.probability == pytest.approx(left[why.intent], abs=1e-4)
+    words = text.split()
+    for word in why.words:  # a word may stand in several places, and one of these was left out
+        places = [i for i, other in enumerate(words) if other == word.word]
+        without = loaded.classify([" ".join(words[:i] + words[i + 1 :]) for i in places], top=10)
+        left = [(again.intent, one.probability) for again in without for one in again.top if one.intent == why.intent]
+        expected = min(left, key=lambda pair: abs(pair[1] - word.probability))
+        assert (word.intent, word.probability) == (expected[0], pytest.approx(expected[1], abs=1e-4))
     (tmp_path / "one.txt").write_text(text)
     asked = ("predict", model, tmp_path / "one.txt", "--explain", "--encoder", tiny_folder, "--device", "cpu")
     assert f"\n  runner-up: {why.runner_up.intent} " in command(*asked).stdout, "for people, also without a terminal"
@@ -171,8 +156,6 @@ def test_explanations_are_the_same_in_every_interface(model, themed, tmp_path, t
 def test_bad_input_is_one_clear_line(model, tmp_path):
     with pytest.raises(SettingsError, match="between 0 and 1"):
         newfound.thresholds(model, 1.0)
-    with pytest.raises(SettingsError, match="no thresholds to take away"):
-        newfound.thresholds(model, None)
     id = newfound.audit(model, 1).questions[0].id
     with pytest.raises(DataError, match="is no utterance of this model"):
         newfound.audit(model, 1, {("never said", id): True})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,7 +49,6 @@ def is_no_intent(answer):
 
 
 def test_blank_texts_get_no_intent_behind_every_door(folder, tmp_path):
-    sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
     serving = pytest.importorskip("serving", reason="extra `serve` not installed")
     for texts in (BLANK, ["pay bill", *BLANK]):
         for found in (newfound.predict(folder, texts), newfound.load(folder).classify(texts)):

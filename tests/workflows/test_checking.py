@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
@@ -15,9 +13,6 @@ from commands import newfound as command
 from conftest import themed_corpus
 from newfound.data.labels import misspelt_labels
 from newfound.errors import DataError, TargetExists
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
-
 
 PLANTED = {0: "pay", 5: "pay", 60: "meter", 100: "leak"}  # the right labels of what is labelled wrongly
 
@@ -59,7 +54,6 @@ def test_what_is_planted_is_found(faulty, tiny_encoder):
     assert result.few_examples == (("house", 1),)
     assert (result.utterances, result.intents) == (123, 4)
     assert result.near_duplicates == ()
-    assert result.path is None
 
 
 def test_a_divided_intent_is_shown_as_a_pair(tiny_encoder):
@@ -132,6 +126,8 @@ def test_the_server_finds_the_same(faulty, saved, tiny_encoder):
 def test_what_cannot_be_checked_is_one_line(tiny_encoder, tmp_path):
     with pytest.raises(DataError, match="only one intent"):
         newfound.check((["a", "b"], ["x", "x"]), encoder=tiny_encoder)
+    with pytest.raises(DataError, match="no labelled utterance; labels can be checked"):
+        newfound.check((["a", "b"], [None, None]), encoder=tiny_encoder)
     single = newfound.check((["pay", "leak"], ["x", "y"]), encoder=tiny_encoder)
     assert single.label_errors == ()
     assert single.few_examples == (("x", 1), ("y", 1))

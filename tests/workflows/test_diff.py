@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +14,6 @@ from newfound.errors import DataError, ModelError
 from newfound.model.types import intent_id
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
-serving = pytest.importorskip("serving", reason="extra `serve` not installed")
 
 
 def ids_of(folder, encoder):
@@ -53,24 +47,6 @@ def _accept(folder, name, *others):
     return found
 
 
-def test_the_server_compares_the_models_it_knows(rounds, tiny_encoder, tmp_path):
-    folder = shutil.copytree(rounds[0] / "one", tmp_path / "model")
-    with serving.client_of(folder, tiny_encoder) as client:
-        assert client.get("/v1/review/diff").status_code == 409, "there is one model only"
-        assert client.post("/v1/review/refit", json={"author": "ana"}).status_code == 200
-        deadline = time.monotonic() + 300
-        while (job := client.get("/v1/jobs").json())["status"] == "running":
-            assert time.monotonic() < deadline, job
-            time.sleep(0.05)
-        assert job["status"] == "done", job
-        answer = client.get("/v1/review/diff")
-        assert answer.status_code == 200
-        expected = newfound.diff(folder, tmp_path / job["folder"], encoder=tiny_encoder)
-        assert [c["change"] for c in answer.json()["changes"]] == [c.change for c in expected.changes]
-        client.post("/v1/review/serve", json={"author": "ana", "which": "result"})
-        assert client.get("/v1/review/diff").json() == answer.json(), "the same after it is served"
-
-
 def test_ids_stay_from_the_first_round_to_the_third(rounds, tiny_encoder):
     folder, first, second = rounds
     one, two, three = (ids_of(folder / name, tiny_encoder) for name in ("one", "two", "three"))
@@ -80,12 +56,6 @@ def test_ids_stay_from_the_first_round_to_the_third(rounds, tiny_encoder):
     assert len(set(three.values())) == len(three) == 5
     stored = {i["name"]: i["id"] for i in json.loads((folder / "three" / "model.json").read_text())["intents"]}
     assert stored == three
-
-
-def test_ids_stay_through_a_refit(rounds, tiny_encoder, tmp_path):
-    folder, first, _ = rounds
-    newfound.refit(folder / "one", tmp_path / "refit", encoder=tiny_encoder, device="cpu")
-    assert ids_of(tmp_path / "refit", tiny_encoder)["moving"] == intent_id(first)
 
 
 def test_two_rounds_are_compared_by_their_utterances(rounds, tiny_folder, tiny_encoder):
@@ -113,16 +83,6 @@ def test_two_rounds_are_compared_by_their_utterances(rounds, tiny_folder, tiny_e
     assert "meter" not in table, "kept intents are counted, and shown with --all"
     assert max(map(len, table.splitlines())) <= 80
     assert "meter" in command("diff", folder / "one", folder / "three", "--all").stdout
-
-
-def test_diff_reads_no_network_where_the_review_allows(rounds, monkeypatch):
-    folder = rounds[0]
-
-    def refuse(*args, **kwargs):
-        raise AssertionError("the model was loaded")
-
-    monkeypatch.setattr("newfound.review.reviewed.load", refuse)
-    assert newfound.diff(folder / "one", folder / "two").changes
 
 
 def test_splits_and_merges_of_a_review_are_told(saved, tiny_encoder, tmp_path):
@@ -156,28 +116,3 @@ def test_models_without_common_utterances_are_refused_in_one_line(saved, tiny_en
         newfound.diff(saved, tmp_path / "bare")
     done = command("diff", saved, tmp_path / "bare")
     assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
-
-
-def test_real_intents_are_grouped_and_compared(shared_data, tiny_encoder, tmp_path):
-    """Ten intents of BANKING77 in groups, and two fits on the same rows, of which the second knows one more intent."""
-    import csv
-
-    from newfound.methods.kmeans import KMeans
-
-    rows: dict[str, list[str]] = {}
-    with (shared_data / "banking77" / "train.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            rows.setdefault(row["label"], []).append(row["text"])
-    names = sorted(rows)[:10]
-    texts = [text for name in names for text in rows[name][:15]]
-    for folder, n_known in (("first", 8), ("second", 9)):
-        labels = [name if name in names[:n_known] else None for name in names for _ in rows[name][:15]]
-        method = KMeans(n_new=10 - n_known, encoder=tiny_encoder, tune="heads", epochs=20, device="cpu")
-        method.fit(texts, labels).save(tmp_path / folder)
-    grouped = newfound.group(tmp_path / "first", encoder=tiny_encoder)
-    assert 2 <= grouped.levels[0] <= 3
-    assert all(intent.path for intent in grouped.intents)
-    result = newfound.diff(tmp_path / "first", tmp_path / "second")
-    assert result.shared == result.utterances_before == result.utterances_after
-    kept = {c.before[0].name for c in result.changes if c.change == "kept"}
-    assert kept >= set(names[:8]), "labelled utterances have their label in both"

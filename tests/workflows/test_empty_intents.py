@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +14,6 @@ from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
 from newfound.review.state import described_without_network
 from newfound.review.store import ReviewStore
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
 
 
 @pytest.fixture

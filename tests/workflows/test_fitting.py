@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-import newfound
 from newfound.data.corpus import Corpus
 from newfound.training.run import Run
 from newfound.workflows.fitting import fit
@@ -17,12 +16,6 @@ class Method:
 
     def fit(self, corpus, **given):
         self.given = given
-
-
-def test_an_update_has_no_option_that_is_without_effect():
-    """It reads logs only, so that there are no labels that could be in conflict."""
-    with pytest.raises(TypeError, match="conflicts"):
-        newfound.update("model", "logs.csv", conflicts="first")
 
 
 @pytest.mark.parametrize("asks", [True, False])

@@ -5,28 +5,27 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import asdict
 
 import pytest
 
 from commands import newfound
-from newfound.cli.discover import _print_result
 from newfound.data.corpus import Corpus
 from newfound.model.folder import load
 from newfound.model.types import KnownCheck
-from newfound.report.page import write_page
 from newfound.review.reviewed import load_reviewed
-from newfound.workflows import refitting
-from newfound.workflows.discovery import DiscoverResult
+from newfound.workflows import discovery, updating
 
 CHECKS = {
+    "none": None,
     "steady": KnownCheck(labels=120, plain=0.9333, now=0.9083, lost=5, gained=2),
     "fallen": KnownCheck(labels=120, plain=0.9333, now=0.8, lost=19, gained=3),
 }
 
 
-@pytest.fixture(params=[None, *CHECKS])
+@pytest.fixture(params=CHECKS)
 def check(request):
-    return CHECKS.get(request.param)
+    return CHECKS[request.param]
 
 
 @pytest.fixture
@@ -34,9 +33,7 @@ def folder(check, saved, tmp_path):
     """A model whose provenance has a check, or none."""
     copy = shutil.copytree(saved, tmp_path / "model")
     about = json.loads((copy / "model.json").read_bytes())
-    about["provenance"].pop("known_check", None)
-    if check is not None:
-        about["provenance"]["known_check"] = check.as_dict()
+    about["provenance"]["known_check"] = None if check is None else asdict(check)
     (copy / "model.json").write_text(json.dumps(about), "utf-8")
     return copy
 
@@ -48,43 +45,30 @@ def says(text: str, check: KnownCheck | None) -> bool:
     return said and (KnownCheck.advice in flat) is (check is not None and check.falls)
 
 
-def test_summaries_and_inspect_say_it(check, folder, tiny_encoder, capsys):
-    result = DiscoverResult(load(folder, encoder=tiny_encoder), folder, Corpus.of(["pay"]))
-    assert result.known_check == check
-    _print_result(result, folder)
-    printed = capsys.readouterr().out
-    assert says(printed, check)
-    assert ("--n-new" in printed) is (check is not None and check.falls)
-    assert says(newfound("inspect", folder).stdout, check)
-
-
-def test_a_refit_says_it(check, folder, tiny_encoder, tmp_path, monkeypatch):
-    model = load(folder, encoder=tiny_encoder)
-    result = refitting.RefitResult(model, None, refitting.compare(load_reviewed(folder, encoder=tiny_encoder), model))
-    assert result.known_check == check
-    monkeypatch.setattr(refitting, "refit", lambda request, reporter: result)
-    new = next(intent.name for intent in model.intents if not intent.known)
-    (tmp_path / "decisions.yaml").write_text(f"- accept: {new}")
-    done = newfound("review", "apply", folder, tmp_path / "decisions.yaml", "--refit", "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert says(done.stdout, check)
-
-
-def test_the_report_says_it(check, folder, tiny_encoder, tmp_path):
-    write_page(load_reviewed(folder, encoder=tiny_encoder), tmp_path / "page.html", title="bot")
-    page = (tmp_path / "page.html").read_text("utf-8")
-    assert says(page[page.index("<h1>") : page.index("Map of the logs")], check)
+def test_commands_and_the_report_say_it(check, folder, tiny_encoder, tmp_path, monkeypatch):
+    model, reviewed = load(folder, encoder=tiny_encoder), load_reviewed(folder, encoder=tiny_encoder)
+    found = discovery.DiscoverResult(model, folder, Corpus.of(["pay"]))
+    trained = updating.RefitResult(model, None, updating.changes_of_refit(reviewed, model))
+    assert found.known_check == trained.known_check == check
+    monkeypatch.setattr(discovery, "discover", lambda *arguments, **keywords: found)
+    monkeypatch.setattr(updating, "refit", lambda *arguments, **keywords: trained)
+    (tmp_path / "decisions.yaml").write_text(f"- accept: {next(i.name for i in model.intents if not i.known)}")
+    page = tmp_path / "page.html"
+    for command in (
+        ("discover", "known.csv", "--out", folder),
+        ("inspect", folder),
+        ("report", folder, "--out", page, "--encoder", tiny_encoder.name),
+        ("review", "apply", folder, tmp_path / "decisions.yaml", "--refit", "--out", tmp_path / "out"),
+    ):
+        done = newfound(*command)
+        assert done.returncode == 0, done.stderr
+        assert command[0] == "report" or says(done.stdout, check)
+    report = page.read_text("utf-8")
+    assert says(report[report.index("<h1>") : report.index("Map of the logs")], check)
 
 
 def test_answers_over_http_have_it(check, folder, tiny_encoder):
-    pytest.importorskip("fastapi", reason="extra `serve` not installed")
-    from starlette.testclient import TestClient
-
-    from newfound.serve.app import create_app
-    from newfound.serve.background.work import _discovered
-
-    with TestClient(create_app(folder, encoder=tiny_encoder), base_url="http://127.0.0.1") as client:
+    serving = pytest.importorskip("serving", reason="extra `serve` not installed")
+    with serving.client_of(folder, tiny_encoder) as client:
         sent = client.get("/v1/review/state").json()["progress"]["known_check"]
-    assert sent == (None if check is None else check.as_dict())
-    found = DiscoverResult(load(folder, encoder=tiny_encoder), None, Corpus.of(["pay"]))
-    assert _discovered(found).known_check == check
+    assert sent == (None if check is None else asdict(check))

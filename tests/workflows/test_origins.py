@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from inspect import signature
 
 import pytest
@@ -16,13 +17,18 @@ from newfound.review.store import ReviewStore
 pytestmark = pytest.mark.slow  # dozens of fits
 
 
-@pytest.fixture
-def discovered(themed, tiny_encoder, tmp_path):
+@pytest.fixture(scope="module")
+def discovered(themed, tiny_encoder, tmp_path_factory):
     known = themed.labelled().from_source("known.csv")
     repeated = themed.unlabelled().texts[0]
     logs = Corpus.of([*themed.unlabelled().texts, *[repeated] * 4]).from_source("monday.csv")
-    result = newfound.discover(known, logs, tmp_path / "m", n_new=2, encoder=tiny_encoder, device="cpu")
-    return result, repeated
+    out = tmp_path_factory.mktemp("origins") / "m"
+    return newfound.discover(known, logs, out, n_new=2, encoder=tiny_encoder, device="cpu", tune="heads"), repeated
+
+
+@pytest.fixture
+def folder(discovered, tmp_path):
+    return shutil.copytree(discovered[0].folder, tmp_path / "m")
 
 
 def by_text(model):
@@ -38,15 +44,15 @@ def test_discovery_keeps_them(discovered, themed):
     assert sum(intent.size for intent in result.intents) == sum(u.count for u in result.model.utterances)
 
 
-def test_a_refit_keeps_them_and_there_is_still_something_to_review(discovered, tiny_encoder, tmp_path):
+def test_a_refit_keeps_them_and_there_is_still_something_to_review(discovered, folder, tiny_encoder, tmp_path):
     result, repeated = discovered
     first = next(i for i in result.intents if not i.known)
     moved = next(u.text for u in result.model.utterances if not u.labelled and u.text != repeated)
-    ReviewStore(tmp_path / "m").decide(
+    ReviewStore(folder).decide(
         [Decision("accept", {"intent": first.name}), Decision("move", {"texts": [moved], "to": first.name})],
         author="ana",
     )
-    before, after = by_text(result.model), newfound.refit(tmp_path / "m", tmp_path / "r", encoder=tiny_encoder).model
+    before, after = by_text(result.model), newfound.refit(folder, tmp_path / "r", encoder=tiny_encoder).model
     for text, u in by_text(after).items():
         assert (u.count, u.source) == (before[text].count, before[text].source), text
         assert u.labelled == (before[text].labelled or text == moved), text
@@ -58,10 +64,10 @@ def test_a_refit_keeps_them_and_there_is_still_something_to_review(discovered, t
     assert sum(i.size for i in view.state().intents) == sum(u.count for u in after.utterances)
 
 
-def test_an_update_counts_what_it_has_seen_before_once(discovered, tiny_encoder, tmp_path):
+def test_an_update_counts_what_it_has_seen_before_once(discovered, folder, tiny_encoder):
     result, repeated = discovered
     newer = Corpus.of([repeated.upper(), repeated, "cancel book today", "cancel book now"]).from_source("tuesday.csv")
-    after = newfound.update(tmp_path / "m", newer, accept_all=True, n_new=1, encoder=tiny_encoder, device="cpu").model
+    after = newfound.update(folder, newer, accept_all=True, n_new=1, encoder=tiny_encoder, device="cpu").model
     utterances = by_text(after)
     assert utterances[repeated].count == by_text(result.model)[repeated].count + 2
     assert utterances[repeated].source == "monday.csv"

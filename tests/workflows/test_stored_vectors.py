@@ -6,13 +6,11 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-import torch
 
 import newfound
 from newfound.encoders.cache import FeatureCache, StoredVectors, folder_name
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.onnx.session import GraphSession
-from newfound.encoders.ragged import Ragged
 
 ENGINES = [
     pytest.param("1", marks=pytest.mark.skipif(find_spec("onnx") is None, reason="extra `onnx` not installed")),
@@ -59,13 +57,13 @@ def test_predictions_of_the_logs_are_not_encoded_again(tiny_folder, themed, tmp_
 
 
 def test_vectors_are_found_in_any_shard(tmp_path):
-    def numbers(part):
-        """Return a function that computes the vectors of texts: the number in each, three times."""
-        return lambda rows: Ragged(torch.tensor([[float(part[i][5:])] * 3 for i in rows]), torch.arange(len(rows) + 1))
+    def numbers(texts):
+        """Return the number in each text, three times."""
+        return np.array([[text[5:]] * 3 for text in texts], dtype=np.float32)
 
     key, texts = {"weights": "w"}, [f"text {i}" for i in range(300)]
     for part in (texts[:100], texts[50:290]):
-        FeatureCache(tmp_path).fetch(key, part, numbers(part))
+        FeatureCache(tmp_path).fetch(key, part, numbers)
     stored = StoredVectors(tmp_path / folder_name(key))
     found = stored.find(["nothing", *texts])
     assert [None if vector is None else vector[0] for vector in found] == [None, *map(float, range(290)), *[None] * 10]

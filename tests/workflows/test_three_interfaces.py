@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-import sys
-import time
-from pathlib import Path
+from dataclasses import asdict
 
 import pytest
 
@@ -20,7 +18,6 @@ from newfound.review.store import ReviewStore
 
 pytestmark = pytest.mark.slow  # dozens of fits
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
 serving = pytest.importorskip("serving", reason="extra `serve` not installed")
 
 SETTINGS = {"n_new": 2, "device": "cpu"}
@@ -58,15 +55,6 @@ def by_python(files, tiny_folder):
     return out
 
 
-def _wait_for_job(client):
-    deadline = time.monotonic() + 300
-    while (state := client.get("/v1/jobs").json())["status"] == "running":
-        assert time.monotonic() < deadline, state
-        time.sleep(0.05)
-    assert state["status"] == "done", state
-    return state
-
-
 @pytest.fixture(scope="module")
 def by_http(files, by_command, tiny_encoder):
     known, _ = read_corpus(files / "known.csv")
@@ -80,7 +68,7 @@ def by_http(files, by_command, tiny_encoder):
     }
     with serving.client_of(by_command, tiny_encoder) as client:
         assert client.post("/v1/discover", json=body).status_code == 200
-        return files / _wait_for_job(client)["folder"]
+        return files / serving.wait_for_job(client)["folder"]
 
 
 def _contents(folder):
@@ -103,23 +91,14 @@ def test_discovery_is_the_same(by_command, by_python, by_http):
     assert any("<phone>" in text for text in counts), "masks are there in every interface"
 
 
-def test_estimates_are_the_same(files, tiny_folder, by_command, tiny_encoder):
-    known, _ = read_corpus(files / "known.csv")
-    logs, _ = read_corpus(files / "logs.csv", labels="ignored")
+def test_estimates_are_the_same(files, tiny_folder):
     found = newfound.estimate(files / "known.csv", files / "logs.csv", encoder=str(tiny_folder))
     printed = command("estimate", files / "known.csv", files / "logs.csv", "--encoder", tiny_folder).stdout
     assert f"About {found.n_new} new intents" in printed
     assert "--logs-contain" not in printed, "the command it prints runs with the same default"
-    body = {
-        "known": [{"text": t, "label": y} for t, y in zip(known.texts, known.labels, strict=True)],
-        "logs": list(logs.texts),
-    }
-    with serving.client_of(by_command, tiny_encoder) as client:
-        answer = client.post("/v1/estimate", json=body).json()
-    assert answer == {"n_new": found.n_new, "low": found.low, "high": found.high}
 
 
-def test_estimates_mask_as_discovery_does(tmp_path, tiny_folder, tiny_encoder, by_command):
+def test_estimates_mask_as_discovery_does(tmp_path, tiny_folder, tiny_encoder):
     known = [("pay bill money", "pay"), ("leak water smell", "leak"), ("call 030 1234567", "pay"), ("pay now", "pay")]
     logs = [f"call me at 0301234{number}" for number in range(100, 130)]
     with (tmp_path / "known.csv").open("w", newline="") as file:
@@ -133,14 +112,6 @@ def test_estimates_mask_as_discovery_does(tmp_path, tiny_folder, tiny_encoder, b
     pairs = tuple(zip(*known, strict=True))
     found = newfound.estimate(pairs, logs, encoder=tiny_encoder, redact=True)
     assert found == newfound.estimate(pairs, ["call me at <phone>"] * 30, encoder=tiny_encoder)
-    body = {"known": [{"text": t, "label": y} for t, y in known], "logs": logs, "redact": True}
-    with serving.client_of(by_command, tiny_encoder) as client:
-        assert client.post("/v1/estimate", json=body).json()["n_new"] == found.n_new
-    with pytest.raises(newfound_errors.SettingsError, match="seed=-1 must be a whole number from 0"):
-        newfound.estimate(pairs, logs, encoder=tiny_encoder, seed=-1)
-    two_labels = [*known, ("call 030 7654321", "leak")]
-    with pytest.raises(newfound_errors.ConflictingLabels, match=r"known, line 5.*<phone>"):
-        newfound.estimate(tuple(zip(*two_labels, strict=True)), logs, encoder=tiny_encoder, redact=True)
 
 
 @pytest.fixture
@@ -152,60 +123,70 @@ def reviewed(by_command, tmp_path):
     return folder
 
 
-def test_predictions_heed_decisions_and_limit_outliers_behind_every_door(
-    reviewed, themed, tiny_folder, tiny_encoder, tmp_path
-):
-    texts = [*themed.texts[::7], "zzz qqq"]
-    (tmp_path / "texts.txt").write_text("\n".join(texts))
-    for share in (None, 0.3):
-        expected = newfound.predict(reviewed, texts, max_outliers=share, encoder=tiny_encoder, device="cpu")
-        loaded = newfound.load(reviewed, encoder=tiny_encoder)
-        if share is None:
-            assert [p.intent for p in expected] == loaded.predict(texts)
-            assert "moving" in [intent.name for intent in loaded.intents]
-        options = () if share is None else ("--max-outliers", share)
-        printed = command("predict", reviewed, tmp_path / "texts.txt", "--encoder", tiny_folder, *options).stdout
-        lines = [json.loads(line) for line in printed.splitlines()]
-        assert [(line["intent"], line["known"]) for line in lines] == [(p.intent, p.known) for p in expected]
-        with serving.client_of(reviewed, tiny_encoder) as client:
-            body = {"texts": texts} if share is None else {"texts": texts, "max_outliers": share}
-            answers = client.post("/v1/predict", json=body).json()["predictions"]
-        assert [answer["intent"] for answer in answers] == [p.intent for p in expected]
-        assert [a["probability"] for a in answers] == pytest.approx([p.probability for p in expected], abs=1e-4)
+LIMITS = {
+    "none": {},
+    "outliers": {"max_outliers": 0.3},
+    "all are outliers": {"max_outliers": 1.0, "fallback": "to_human"},
+    "the unsure": {"top": 3, "threshold": 0.6, "fallback": "to_human"},
+}
 
 
-def test_limits_of_predictions_are_the_same_behind_every_door(reviewed, themed, tiny_folder, tiny_encoder, tmp_path):
-    texts = [*themed.texts[::7], "zzz qqq"]
+@pytest.mark.parametrize("case", LIMITS)
+def test_predictions_and_their_limits_are_the_same(case, reviewed, themed, tiny_folder, tiny_encoder, tmp_path):
+    limits, texts = LIMITS[case], [*themed.texts[::7], "zzz qqq"]
     (tmp_path / "texts.txt").write_text("\n".join(texts))
-    limits = {"top": 2, "threshold": 0.6, "fallback": "to_human"}
+    plain = newfound.load(reviewed, encoder=tiny_encoder).classify(texts)
     expected = newfound.predict(reviewed, texts, encoder=tiny_encoder, device="cpu", **limits)
-    assert {"to_human", "moving"} < {p.intent for p in expected}
-    assert {p.status for p in expected} == {"known", "accepted", None}
-    options = [part for name, value in limits.items() for part in (f"--{name}", value)]
+    if case == "none":
+        assert [p.intent for p in expected] == [p.intent for p in plain]
+        assert {p.status for p in expected} == {"known", "accepted", None}, "an intent was rejected"
+    elif "fallback" in limits:
+        unsure = [case != "the unsure" or p.intent is None or p.probability < 0.6 for p in plain]
+        assert [p.intent == "to_human" for p in expected] == unsure
+        assert {(p.status, p.known) for p in expected if p.intent == "to_human"} == {(None, False)}
+    options = [part for name, value in limits.items() for part in (f"--{name.replace('_', '-')}", value)]
     printed = command("predict", reviewed, tmp_path / "texts.txt", "--encoder", tiny_folder, *options).stdout
-    lines = [json.loads(line) for line in printed.splitlines()]
     with serving.client_of(reviewed, tiny_encoder) as client:
         answers = client.post("/v1/predict", json={"texts": texts, **limits}).json()["predictions"]
-        plain = client.post("/v1/predict", json={"texts": texts}).json()["predictions"]
-    assert all(answer["top"] == [] for answer in plain)
-    for found in (lines, answers):
+    for found in ([json.loads(line) for line in printed.splitlines()], answers):
         assert [(one["intent"], one["status"], one["known"]) for one in found] == [
             (p.intent, p.status, p.known) for p in expected
         ]
-        assert [[r["intent"] for r in one["top"]] for one in found] == [[r.intent for r in p.top] for p in expected]
+        assert [one["probability"] for one in found] == pytest.approx([p.probability for p in expected], abs=1e-4)
+        ranked = [one.get("top", []) for one in found]
+        assert [[r["intent"] for r in top] for top in ranked] == [[r.intent for r in p.top] for p in expected]
+        for top in ranked:
+            probabilities = [one["probability"] for one in top]
+            assert len(probabilities) == limits.get("top", 0)
+            assert probabilities == sorted(probabilities, reverse=True)
 
 
-def test_exports_are_narrowed_alike_behind_every_door(reviewed, tiny_encoder, tmp_path):
-    narrowed = {"only": "accepted", "min_probability": 0.5}
+NARROWED = {
+    "accepted": ({"only": "accepted"}, {"moving"}),
+    "accepted and sure": ({"only": "accepted", "min_probability": 0.9}, {"moving"}),
+    "new": ({"only": "new"}, {"moving"}),
+    "guesses": ({"with_guesses": True, "min_probability": 0.6}, {"moving", "pay", "meter", "leak"}),
+}
+
+
+@pytest.mark.parametrize("case", NARROWED)
+def test_exports_are_narrowed_alike(case, reviewed, tiny_encoder, tmp_path):
+    narrowed, names = NARROWED[case]
     newfound.export(reviewed, "jsonl", tmp_path / "a.jsonl", encoder=tiny_encoder, **narrowed)
-    options = ("--only", "accepted", "--min-probability", 0.5)
+    values = {name.replace("_", "-"): "" if value is True else f"={value}" for name, value in narrowed.items()}
+    options = [f"--{name}{value}" for name, value in values.items()]
     assert command("export", reviewed, "--to", "jsonl", "--out", tmp_path / "b.jsonl", *options).returncode == 0
     with serving.client_of(reviewed, tiny_encoder) as client:
         by_http = client.get("/v1/export/jsonl", params=narrowed)
         assert client.get("/v1/export/jsonl", params={"only": "some"}).status_code == 422
     content = (tmp_path / "a.jsonl").read_bytes()
     assert content == (tmp_path / "b.jsonl").read_bytes() == by_http.content
-    assert {json.loads(line)["label"] for line in content.splitlines()} == {"moving"}
+    assert {json.loads(line)["label"] for line in content.splitlines()} == names
+    least, wanted = narrowed.get("min_probability", 0.5), []
+    for u in newfound.load(reviewed, encoder=tiny_encoder).utterances:
+        if u.intent in names and (u.labelled or u.probability >= least):
+            wanted.append(u.text)
+    assert [json.loads(line)["text"] for line in content.splitlines()] == wanted
 
 
 def test_descriptions_are_the_same(reviewed, tiny_folder, tiny_encoder):
@@ -217,7 +198,7 @@ def test_descriptions_are_the_same(reviewed, tiny_folder, tiny_encoder):
     for shown in (printed, answered, paged):
         assert {i["name"] for i in shown} == set(intents)
         for one in shown:
-            intent = intents[one["name"]].as_dict()
+            intent = asdict(intents[one["name"]])
             for key in ("status", "size", "labelled", "certainty", "expected_error"):
                 assert one[key] == intent[key], (one["name"], key)
             for key in ("exemplars", "keywords", "border"):
@@ -254,9 +235,9 @@ def test_refits_updates_and_exports_are_the_same(reviewed, files, tiny_folder, t
 
     with serving.client_of(reviewed, tiny_encoder) as client:
         assert client.post("/v1/review/refit", json={"author": "ana"}).status_code == 200
-        assert _contents(tmp_path / _wait_for_job(client)["folder"]) == _contents(refitted)
+        assert _contents(tmp_path / serving.wait_for_job(client)["folder"]) == _contents(refitted)
         assert client.post("/v1/update", json={"author": "ana", "logs": newer, "n_new": 1}).status_code == 200
-        assert _contents(tmp_path / _wait_for_job(client)["folder"]) == _contents(updated)
+        assert _contents(tmp_path / serving.wait_for_job(client)["folder"]) == _contents(updated)
         exported = client.get("/v1/export/clu").content
     assert exported == (tmp_path / "a.json").read_bytes()
 
@@ -280,28 +261,17 @@ def test_a_start_without_known_intents_is_the_same(files, tmp_path, tiny_folder,
     printed = command("estimate", files / "logs.csv", "--encoder", tiny_folder).stdout
     assert f"About {estimated.n_new} new intents" in printed
     with serving.client_of(by_command, tiny_encoder) as client:
-        answer = client.post("/v1/estimate", json={"logs": list(logs.texts)}).json()
-        assert answer == {"n_new": estimated.n_new, "low": estimated.low, "high": estimated.high}
         refused = client.post("/v1/discover", json={"author": "ana"})
         assert refused.status_code == 422
-        assert "give the logs" in refused.text
+        assert "give either `logs` or `logs_file`" in refused.text
         body = {"author": "ana", "logs": list(logs.texts), "n_new": 3}
         assert client.post("/v1/discover", json=body).status_code == 200
-        assert _contents(files / _wait_for_job(client)["folder"]) == expected
+        assert _contents(files / serving.wait_for_job(client)["folder"]) == expected
     with pytest.raises(newfound_errors.DataError, match="give the logs"):
         newfound.discover(encoder=tiny_encoder)
 
 
-def test_a_request_may_be_given_whole(files, tiny_encoder):
-    from newfound.workflows import EstimateRequest
-
-    request = EstimateRequest(files / "known.csv", files / "logs.csv", encoder=tiny_encoder)
-    assert newfound.estimate(request) == newfound.estimate(
-        files / "known.csv", files / "logs.csv", encoder=tiny_encoder
-    )
-
-
-def test_combined_data_and_conflicts_are_the_same(files, tmp_path, tiny_folder, by_command, tiny_encoder):
+def test_combined_data_and_conflicts_are_the_same(files, tmp_path, tiny_folder, tiny_encoder):
     known, _ = read_corpus(files / "known.csv")
     logs, _ = read_corpus(files / "logs.csv", labels="ignored")
     other = next(label for label in known.intents if label != known.labels[0])
@@ -309,24 +279,15 @@ def test_combined_data_and_conflicts_are_the_same(files, tmp_path, tiny_folder, 
     labels = [*known.labels, other, *[None] * len(logs)]
     with (tmp_path / "all.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("text", "label"), *((t, y or "") for t, y in zip(texts, labels, strict=True))])
-    body = {"known": [{"text": t, "label": y} for t, y in zip(texts, labels, strict=True)]}
     encoder = {"encoder": tiny_encoder}
-    with serving.client_of(by_command, tiny_encoder) as client:
-        refused = client.post("/v1/estimate", json=body)
-        assert 400 <= refused.status_code < 500
-        assert "is labelled" in refused.text
-        with pytest.raises(newfound_errors.ConflictingLabels, match="is labelled") as caught:
-            newfound.estimate((texts, labels), **encoder)
-        assert [use[1] for use in caught.value.conflicts[0].uses] == [known.labels[0], other]
-        done = command("estimate", tmp_path / "all.csv", "--encoder", tiny_folder)
-        assert done.returncode == 2
-        assert "--conflicts first" in done.stderr
-        expected = newfound.estimate(files / "known.csv", files / "logs.csv", **encoder)
-        assert newfound.estimate((texts, labels), conflicts="first", **encoder) == expected
-        assert newfound.estimate(tmp_path / "all.csv", conflicts="first", **encoder) == expected
-        answer = client.post("/v1/estimate", json={**body, "conflicts": "first"}).json()
-        assert answer == {"n_new": expected.n_new, "low": expected.low, "high": expected.high}
-        printed = command("estimate", tmp_path / "all.csv", "--encoder", tiny_folder, "--conflicts", "first").stdout
-        assert f"About {expected.n_new} new intents" in printed
-        both = {**body, "logs": ["hello"]}
-        assert "a known utterance has no label" in client.post("/v1/estimate", json=both).text
+    with pytest.raises(newfound_errors.ConflictingLabels, match="is labelled") as caught:
+        newfound.estimate((texts, labels), **encoder)
+    assert [use[1] for use in caught.value.conflicts[0].uses] == [known.labels[0], other]
+    done = command("estimate", tmp_path / "all.csv", "--encoder", tiny_folder)
+    assert done.returncode == 2
+    assert "--conflicts first" in done.stderr
+    expected = newfound.estimate(files / "known.csv", files / "logs.csv", **encoder)
+    assert newfound.estimate((texts, labels), conflicts="first", **encoder) == expected
+    assert newfound.estimate(tmp_path / "all.csv", conflicts="first", **encoder) == expected
+    printed = command("estimate", tmp_path / "all.csv", "--encoder", tiny_folder, "--conflicts", "first").stdout
+    assert f"About {expected.n_new} new intents" in printed

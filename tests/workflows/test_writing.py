@@ -17,9 +17,7 @@ import newfound as library
 from commands import newfound
 from newfound.errors import DataError, ModelError, OutputError, TargetExists
 from newfound.model.types import Prediction
-from newfound.workflows import WritePredictionsRequest
-from newfound.workflows.prediction import PredictRequest, stream_predictions
-from newfound.workflows.writing import write_predictions
+from newfound.workflows.prediction import write_predictions
 
 pa = pytest.importorskip("pyarrow", reason="extra `parquet` not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="extra `parquet` not installed")
@@ -107,15 +105,13 @@ class FullDisk(io.RawIOBase):
 @pytest.fixture
 def full_disk(monkeypatch):
     """A disk with room for 2,000 bytes of each file."""
-    import os
+    real = Path.open
 
-    real = os.fdopen
+    def open(path, mode="r", *args, **kwargs):
+        file = real(path, mode, *args, **kwargs)
+        return FullDisk(file, 2_000) if mode == "xb" else file
 
-    def fdopen(handle, mode="r", *args, **kwargs):
-        file = real(handle, mode, *args, **kwargs)
-        return FullDisk(file, 2_000) if mode == "wb" else file
-
-    monkeypatch.setattr("newfound.files.os.fdopen", fdopen)
+    monkeypatch.setattr(Path, "open", open)
 
 
 @pytest.mark.parametrize("out", ["out.jsonl", "out.csv", "out.parquet"])
@@ -190,7 +186,6 @@ def test_memory_does_not_grow_with_the_input(tmp_path, monkeypatch, ending):
     # All that is held at a time is made ten times smaller, so that a few thousand rows show what a million would.
     for name, size in {
         "data.parquet.ROWS_PER_BATCH": 800,
-        "engines.predictor.MAX_REMEMBERED": 1_000,
         "exports.predictions.ROWS_PER_GROUP": 1_000,
     }.items():
         monkeypatch.setattr(f"newfound.{name}", size)
@@ -208,21 +203,6 @@ def test_memory_does_not_grow_with_the_input(tmp_path, monkeypatch, ending):
         tracemalloc.stop()
     held_at_once = 15_000 * 300  # bytes, if all predictions were
     assert peaks[1] < peaks[0] + held_at_once / 10, peaks
-
-
-def test_a_reader_whose_predictions_nobody_takes_stops(monkeypatch, tmp_path):
-    import threading
-
-    monkeypatch.setattr("newfound.workflows.runtime.Runtime.open_predictor", lambda *_: OneIntent())
-    path = tmp_path / "many.txt"
-    path.write_text("pay\n" * 50_000)
-    before = set(threading.enumerate())
-    batches = stream_predictions(PredictRequest(OneIntent(), path))
-    next(batches)
-    (reader,) = set(threading.enumerate()) - before
-    batches.close()
-    reader.join(5)
-    assert not reader.is_alive()
 
 
 class FailingDisk(io.RawIOBase):
@@ -245,7 +225,8 @@ class FailingDisk(io.RawIOBase):
 
 def test_an_input_that_fails_in_the_middle_is_not_called_an_output(tmp_path, monkeypatch):
     monkeypatch.setattr("newfound.workflows.runtime.Runtime.open_predictor", lambda *_: OneIntent())
-    monkeypatch.setattr("newfound.data.readers._open", lambda path: io.BufferedReader(FailingDisk()))
+    opened, file = Path.open, io.BufferedReader(FailingDisk())
+    monkeypatch.setattr(Path, "open", lambda path, *mode: file if path.name == "logs.txt" else opened(path, *mode))
     with pytest.raises(DataError, match=r"^logs\.txt: cannot be read \(Input/output error\)$"):
         library.write_predictions(OneIntent(), "logs.txt", out=tmp_path / "out.csv")
     assert names_in(tmp_path) == []
@@ -267,6 +248,6 @@ def test_errors_name_what_is_wrong(saved, table, tmp_path):
     done = newfound("predict", saved, table, "--workers", 2)
     assert "--ray-address and --workers are for --engine ray" in done.stderr
     done = newfound("predict", saved, table, "--engine", "cloud")
-    assert "--engine cloud: one of local, ray" in done.stderr
+    assert "'cloud' is not one of 'local', 'ray'" in done.stderr
     with pytest.raises(OutputError, match="cannot be written"):
-        write_predictions(WritePredictionsRequest(saved, table, out="/proc/out.csv"))
+        write_predictions(saved, table, out="/proc/out.csv")

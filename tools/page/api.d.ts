@@ -15,7 +15,6 @@ declare namespace Api {
 
   interface AuditResult {
     answered: number;
-    outdated: number;
     accuracy: Api.Estimate | null;
     more_questions: number;
     intents: Array<Api.AuditedIntent>;
@@ -45,7 +44,6 @@ declare namespace Api {
     conflicts: Array<Api.Conflict>;
     few_examples: Array<[string, number]>;
     misspelt: Array<[string, string]>;
-    path: string | null;
   }
 
   interface Conflict {
@@ -77,13 +75,6 @@ declare namespace Api {
   }
 
   type DecisionKind = "rename" | "merge" | "split" | "reject" | "accept" | "move" | "comment";
-
-  interface DiffIntent {
-    id: string;
-    name: string;
-    size: number;
-    examples: Array<string>;
-  }
 
   interface Discovered {
     new: Array<string>;
@@ -125,12 +116,6 @@ declare namespace Api {
     high: number;
   }
 
-  interface EstimateOut {
-    n_new: number;
-    low: number;
-    high: number;
-  }
-
   interface EstimatedNumber {
     n_new: number;
     low: number;
@@ -138,7 +123,7 @@ declare namespace Api {
     is_unsure: boolean;
   }
 
-  interface EvaluationScores {
+  interface Evaluation {
     utterances: number;
     labels: number;
     labels_by_name: number;
@@ -173,7 +158,6 @@ declare namespace Api {
     intent_id: string | null;
     path: string | null;
     above_threshold: boolean | null;
-    intents: Array<[string, number]>;
     runner_up: Api.RankedIntent | null;
     utterances: Array<Api.NearUtterance>;
     words: Array<Api.WordEffect>;
@@ -213,13 +197,8 @@ declare namespace Api {
     label_column: string | null;
     utterances: number;
     intents: number;
-    first: Array<Api.PreviewRow>;
+    first: Array<[string, string | null]>;
     notes: Array<string>;
-  }
-
-  interface Grouped {
-    intents: Array<Api.Intent>;
-    levels: Array<number>;
   }
 
   interface Intent {
@@ -233,7 +212,6 @@ declare namespace Api {
     labelled: number;
     certainty: number | null;
     overlaps: Array<Api.Overlap>;
-    position: [number, number] | null;
     min_similarity: number;
     takes_wordless: boolean;
     takes_small_talk: boolean;
@@ -244,19 +222,11 @@ declare namespace Api {
     expected_error: number | null;
   }
 
-  interface IntentChange {
-    change: "kept" | "renamed" | "split" | "merged" | "new" | "gone";
-    before: Array<Api.DiffIntent>;
-    after: Array<Api.DiffIntent>;
-    shared: number;
-  }
-
   interface IntentDetails {
     name: string;
     keywords: Array<string>;
     examples: Array<string>;
     merge: string | null;
-    overlap: number | null;
     separation: number | null;
   }
 
@@ -281,7 +251,6 @@ declare namespace Api {
     labelled: number;
     certainty: number | null;
     overlaps: Array<Api.Overlap>;
-    position: [number, number] | null;
     min_similarity: number;
     takes_wordless: boolean;
     takes_small_talk: boolean;
@@ -297,16 +266,6 @@ declare namespace Api {
     utterances: Array<Api.ListedUtterance>;
     ids: Array<number>;
     comments: Array<Api.Entry>;
-    n_comments: number;
-  }
-
-  interface IntentThreshold {
-    name: string;
-    id: string;
-    utterances: number;
-    threshold: number | null;
-    precision: number | null;
-    coverage: number | null;
   }
 
   interface Intents {
@@ -317,13 +276,11 @@ declare namespace Api {
     kind: string;
     status: "idle" | "running" | "done" | "failed" | "cancelled";
     author: string;
-    step: string;
     done: number;
     total: number;
     message: string;
     folder: string | null;
     steps: Array<string>;
-    step_titles: Record<string, string>;
     seconds: number;
     changes: Api.RefitChanges | null;
     discovered: Api.Discovered | null;
@@ -373,7 +330,6 @@ declare namespace Api {
     labelled: number;
     certainty: number | null;
     overlaps: Array<Api.Overlap>;
-    position: [number, number] | null;
     min_similarity: number;
     takes_wordless: boolean;
     takes_small_talk: boolean;
@@ -431,13 +387,6 @@ declare namespace Api {
     evidence: Array<[string, string]>;
   }
 
-  interface ModelDiff {
-    utterances_before: number;
-    utterances_after: number;
-    shared: number;
-    changes: Array<Api.IntentChange>;
-  }
-
   interface MovedUtterance {
     text: string;
     before: string | null;
@@ -454,13 +403,6 @@ declare namespace Api {
   interface NearUtterance {
     text: string;
     intent: string | null;
-    labelled: boolean;
-    probability: number;
-    count: number;
-    source: string;
-    days: Array<[string, number]>;
-    id: number;
-    checked: boolean;
     similarity: number;
     labelled_by: string;
   }
@@ -534,11 +476,6 @@ declare namespace Api {
     predictions: Array<Api.Prediction>;
   }
 
-  interface PreviewRow {
-    text: string;
-    label: string | null;
-  }
-
   interface Progress {
     logs: number;
     new_share: number;
@@ -603,15 +540,6 @@ declare namespace Api {
     decisions: Array<Api.Decision>;
   }
 
-  interface ReviewCounts {
-    answers: number;
-    accepted: number;
-    merged: number;
-    renamed: number;
-    split: number;
-    rejected: number;
-  }
-
   interface Selection {
     losses: Array<Api.Loss>;
     labelled: number;
@@ -643,20 +571,11 @@ declare namespace Api {
     parts: Array<Api.Part>;
   }
 
-  interface ThresholdsResult {
-    precision: number | null;
-    expected: number | null;
-    coverage: number;
-    answers: number;
-    labelled: number;
-    intents: Array<Api.IntentThreshold>;
-  }
-
   interface TrainingState {
     version: number;
     name: string;
     earlier: string | null;
-    decided: Api.ReviewCounts;
+    decided: Record<string, number>;
     undecided: number;
     job: Api.JobState;
     max_bytes: number;
@@ -689,8 +608,6 @@ declare namespace Api {
 
   interface WordEffect {
     word: string;
-    start: number;
-    end: number;
     intent: string | null;
     probability: number;
   }
@@ -698,15 +615,13 @@ declare namespace Api {
 
 interface Gets {
   "/healthz": { query: {}; answer: Record<string, string> };
-  "/readyz": { query: {}; answer: Record<string, string> };
   "/v1/audit": { query: { questions?: number }; answer: Api.AuditResult };
   "/v1/export": { query: {}; answer: Api.Exports };
   "/v1/intents": { query: {}; answer: Api.Intents };
   "/v1/jobs": { query: {}; answer: Api.JobState };
   "/v1/review/details": { query: {}; answer: Api.AllDetails };
-  "/v1/review/diff": { query: {}; answer: Api.ModelDiff };
   "/v1/review/intent": { query: { name: string; start?: number; logs_only?: boolean }; answer: Api.IntentPage };
-  "/v1/review/log": { query: { most?: number; kind?: Api.DecisionKind | null }; answer: Api.Log };
+  "/v1/review/log": { query: { kind?: Api.DecisionKind | null }; answer: Api.Log };
   "/v1/review/map": { query: {}; answer: Api.LogMap };
   "/v1/review/news": { query: { since?: number }; answer: Api.News };
   "/v1/review/pair": { query: { first: string; second: string }; answer: Api.PairPage };
@@ -724,20 +639,17 @@ interface Posts {
   "/v1/audit": { query: {}; answer: Api.AuditResult };
   "/v1/check": { query: {}; answer: Api.CheckResult };
   "/v1/discover": { query: {}; answer: Api.JobState };
-  "/v1/estimate": { query: {}; answer: Api.EstimateOut };
-  "/v1/evaluate": { query: {}; answer: Api.EvaluationScores };
+  "/v1/evaluate": { query: {}; answer: Api.Evaluation };
   "/v1/files": { query: { name: string; use?: "known" | "logs"; text_column?: string | null; label_column?: string | null; header?: boolean; replaces?: string | null }; answer: Api.FilePreview };
   "/v1/jobs/cancel": { query: {}; answer: Api.JobState };
   "/v1/predict": { query: {}; answer: Api.Predictions };
   "/v1/review/decisions": { query: {}; answer: Api.Decided };
   "/v1/review/explain": { query: {}; answer: Api.Explanation };
-  "/v1/review/group": { query: {}; answer: Api.Grouped };
   "/v1/review/refit": { query: {}; answer: Api.JobState };
   "/v1/review/resize": { query: {}; answer: Api.Decided };
   "/v1/review/selection": { query: {}; answer: Api.Selection };
   "/v1/review/serve": { query: {}; answer: Api.Served };
   "/v1/review/undo": { query: {}; answer: Api.Decided };
-  "/v1/thresholds": { query: {}; answer: Api.ThresholdsResult };
   "/v1/trends": { query: {}; answer: Api.Trends };
   "/v1/update": { query: {}; answer: Api.JobState };
 }

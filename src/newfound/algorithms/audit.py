@@ -36,7 +36,6 @@ class Estimate:
 
     @property
     def half_width(self) -> float:
-        """Half the width of the interval."""
         return (self.high - self.low) / 2
 
 
@@ -128,8 +127,8 @@ def weights_of_sample(certainty: Floats, rows: Sequence[int] | Ids) -> Floats:
     """Return what each answer stands for, [rows], with mean 1: questions go to doubtful utterances more often."""
     strata = strata_of(certainty)
     asked = strata[np.asarray(rows, dtype=np.int64)]
-    size, count = np.bincount(strata, minlength=N_STRATA), np.bincount(asked, minlength=N_STRATA)
-    weight: Floats = (size / count.clip(1))[asked]
+    count = np.bincount(asked, minlength=N_STRATA).clip(1)
+    weight: Floats = (np.bincount(strata, minlength=N_STRATA) / count)[asked]
     return weight / weight.mean() if len(weight) else weight
 
 

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import torch
+
+from newfound.algorithms.neighbours import nearest
 
 Array = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
@@ -32,9 +35,9 @@ def emerging_groups(x: Array, is_newer: Flags, is_unusual: Flags) -> list[npt.ND
     """
     if len(x) < SIZES[0] or (is_newer & is_unusual).sum() < MIN_UTTERANCES:
         return []
-    around = _neighbourhoods(x)  # [n, largest size]
-    sizes = [size for size in SIZES if size <= around.shape[1]]
-    around = around[:, : sizes[-1]]
+    sizes = [size for size in SIZES if size <= len(x)]
+    _, index = nearest(torch.from_numpy(x), sizes[-1] - 1)
+    around = np.concatenate([np.arange(len(x))[:, None], index.numpy()], axis=1)  # each utterance and its nearest ones
     richness = _richness(_counts(around, is_newer, sizes), is_newer, sizes)  # [n, sizes]
     limit = _chance_limit(around, is_newer, sizes)
     groups: list[set[int]] = []
@@ -52,16 +55,6 @@ def emerging_groups(x: Array, is_newer: Flags, is_unusual: Flags) -> list[npt.ND
         else:
             max(groups, key=lambda group: len(group & members)).update(others)
     return [np.array(sorted(group)) for group in sorted(groups, key=len, reverse=True) if len(group) >= MIN_UTTERANCES]
-
-
-def _neighbourhoods(x: Array) -> npt.NDArray[np.int64]:
-    """Return each utterance and its nearest ones, [n, largest size]."""
-    import torch
-
-    from newfound.algorithms.neighbours import nearest
-
-    _, index = nearest(torch.from_numpy(x), SIZES[-1] - 1)
-    return np.concatenate([np.arange(len(x))[:, None], index.numpy()], axis=1)
 
 
 def _counts(around: npt.NDArray[np.int64], is_newer: Flags, sizes: list[int]) -> npt.NDArray[np.int64]:

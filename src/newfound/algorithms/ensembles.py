@@ -22,6 +22,7 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import class_means, one_hot_or_zero
 from newfound.algorithms.clustering import balance, kmeans, spherical_lloyd
+from newfound.algorithms.metrics import adjusted_rand_index
 from newfound.algorithms.neighbours import ROWS_AT_ONCE, nearest
 
 NEIGHBOUR_TEMPERATURE = 0.1  # of the softmax over neighbours
@@ -150,10 +151,8 @@ def is_more_consistent(others: Sequence[Tensor], labellings: Sequence[Tensor], m
 
 def consistency(labellings: Sequence[Tensor]) -> float:
     """Mean adjusted Rand index of all pairs: 1 if all say the same."""
-    from sklearn.metrics import adjusted_rand_score
-
     every = [labels.cpu().numpy() for labels in labellings]
-    pairs = [float(adjusted_rand_score(a, b)) for a, b in combinations(every, 2)]
+    pairs = [adjusted_rand_index(a, b) for a, b in combinations(every, 2)]
     return sum(pairs) / len(pairs)
 
 

@@ -1,6 +1,6 @@
 """How many new intents are there?
 
-`count_intents` counts the intents among vectors without looking at any label. One Ward tree over vectors that are
+`log_count` counts the intents among vectors without looking at any label. One Ward tree over vectors that are
 averaged with their nearest neighbours gives clusterings of every size; two scores say which of them fit:
 
     separation   the silhouette of the clusters, times a power of the share of nearest neighbours that stay together
@@ -23,8 +23,8 @@ Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row witho
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -66,14 +66,6 @@ MIN_LABELS_TO_COMPARE = 8  # of the typical known intent, for shares of labelled
 MAX_USEFUL_RATIO = 6.0  # of the ends of an interval: a wider one says nothing
 
 
-class Count(NamedTuple):
-    """How many intents there are, as a logarithm; numbers of clusters, and how well each fits."""
-
-    log_number: float
-    clusters: list[int]
-    scores: list[float]
-
-
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A number of new intents, and between which two it should lie in nine of ten cases.
@@ -83,7 +75,6 @@ class Estimate:
         low: The lower end of the interval.
         high: The upper end of the interval.
         logs: What the logs were taken for.
-        curve: Numbers of clusters of the rows that were counted, and how well each fits.
         n_known: The number of known intents.
     """
 
@@ -91,17 +82,12 @@ class Estimate:
     low: int
     high: int
     logs: Logs
-    curve: dict[str, list[float]]
     n_known: int = 0
 
     @property
     def is_vague(self) -> bool:
         """Whether the interval is too wide to say anything."""
         return self.high > MAX_USEFUL_RATIO * max(1, self.low)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the estimate as JSON values."""
-        return asdict(self)
 
 
 def estimate_n_new(
@@ -116,29 +102,27 @@ def estimate_n_new(
     logs_hold = logs_hold if n_known else "novel"
     most = len(torch.unique(x[logs], dim=0))
     if most < 2 and (logs_hold == "novel" or not most):
-        return Estimate(most, most, most, logs_hold, {}, n_known)
+        return Estimate(most, most, most, logs_hold, n_known)
     pretrained = x if pretrained is None else pretrained
     recognised = _recognise(x, y, n_known, seeds, pretrained) if logs_hold == "mixed" and n_known > 1 else y
     rest = recognised < 0
     if recognised is not y and _are_left_over(x, y, rest, n_known, seed):
-        return Estimate(0, 0, 0, logs_hold, {}, n_known)
-    count = count_intents(x[rest], seed=seed)
-    middle, error = count.log_number, ERROR_WITHOUT_LABELS
+        return Estimate(0, 0, 0, logs_hold, n_known)
+    middle, error = log_count(x[rest], seed=seed), ERROR_WITHOUT_LABELS
     if n_known > 1:
-        of_known = count_intents(pretrained[~rest], seed=seed).log_number
+        of_known = log_count(pretrained[~rest], seed=seed)
         middle -= SHARE_CORRECTED * (of_known - math.log(n_known))
         error = ERROR_WITH_LABELS + ERROR_OF_ONE_KNOWN_INTENT / n_known
     elif n_known == 1:
         middle = math.log(max(1.0, math.exp(middle) - 1))  # one of the counted intents is the known one
     fewest = {0: 2, 1: 1}.get(n_known, 0 if logs_hold == "mixed" else 1)
     low, n_new, high = (min(max(fewest, round(math.exp(middle + side * error))), most) for side in (-1, 0, 1))
-    curve = {"clusters": [float(k) for k in count.clusters], "score": count.scores}
-    return Estimate(n_new, low, high, logs_hold, curve, n_known)
+    return Estimate(n_new, low, high, logs_hold, n_known)
 
 
 def _recognise(x: Tensor, y: Tensor, n_known: int, seeds: Seeds, pretrained: Tensor) -> Tensor:
     """Return y in which rows of known intents have them; new intents are taken to be at least as many as known ones."""
-    in_logs = math.exp(count_intents(x[y < 0], seed=seeds("rows of the tree")).log_number)
+    in_logs = math.exp(log_count(x[y < 0], seed=seeds("rows of the tree")))
     n_new = max(n_known, round(in_logs) - n_known)
     return recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds, pretrained=pretrained)
 
@@ -162,13 +146,13 @@ def _are_left_over(x: Tensor, y: Tensor, rest: Tensor, n_known: int, seed: int) 
     return float(ratio[rest].mean()) > MIN_RATIO_LEFT_OVER
 
 
-def count_intents(x: Tensor, *, seed: int = 0) -> Count:
-    """Count the intents among rows, without labels; of very many rows, a random part is looked at."""
+def log_count(x: Tensor, *, seed: int = 0) -> float:
+    """Return the logarithm of how many intents rows have, without labels; of many rows, a random part is looked at."""
     if len(x) > MAX_ROWS_IN_TREE:
         chosen = np.random.default_rng(seed).permutation(len(x))[:MAX_ROWS_IN_TREE]
         x = x[torch.from_numpy(chosen).to(x.device)]
     if len(x) < MIN_ROWS_TO_COUNT:
-        return Count(math.log(max(1.0, len(x) / MIN_SIZE)), [], [])
+        return math.log(max(1.0, len(x) / MIN_SIZE))
     x = x.float()
     near = nearest(x, min(MAX_NEIGHBOURS, max(NEIGHBOURS, len(x) // 4)))[1]  # [n, near]
     averaged = F.normalize(x + x[near[:, :NEIGHBOURS]].sum(1), dim=-1)
@@ -179,9 +163,7 @@ def count_intents(x: Tensor, *, seed: int = 0) -> Count:
     counts = np.log([_count_large(cut) for cut in cuts])
     by_separation = float(weights(separation, TEMPERATURE_OF_SEPARATION) @ counts)
     by_surprise = _by_surprise(cuts, same, counts)
-    clusters = [int(cut.max()) + 1 for cut in cuts]
-    log_number = WEIGHT_OF_SEPARATION * by_separation + (1 - WEIGHT_OF_SEPARATION) * by_surprise
-    return Count(log_number, clusters, [round(float(s), 4) for s in separation])
+    return WEIGHT_OF_SEPARATION * by_separation + (1 - WEIGHT_OF_SEPARATION) * by_surprise
 
 
 def _by_surprise(cuts: list[Ids], same: Floats, counts: Floats) -> float:

@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 Change = Literal["kept", "renamed", "split", "merged", "new", "gone"]
 Assigned = Mapping[str, str | None]
+Intent = tuple[int, str | None]  # of the earlier (0) or the later model (1)
 MOST = 0.5  # of an intent's utterances that both models have: where they are, the intent is
 MIN_SHARE = 0.1  # of all its utterances that must be there as well
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """Intents of two models that belong together.
+class Relation(NamedTuple):
+    """Intents of two models that belong together; `moved` of the earlier ones' utterances are in the later ones."""
 
-    Attributes:
-        change: What happened.
-        before: The intents of the earlier model.
-        after: The intents of the later model.
-        moved: How many of the earlier intents' utterances are in the later ones.
-    """
-
-    change: Change
     before: tuple[str, ...]
     after: tuple[str, ...]
-    moved: int = 0
+    moved: int
+
+    @property
+    def change(self) -> Change:
+        """What happened."""
+        if not self.after:
+            return "gone"
+        if not self.before:
+            return "new"
+        if len(self.before) == len(self.after) == 1:
+            return "kept" if self.before == self.after else "renamed"
+        return "merged" if len(self.before) >= len(self.after) else "split"
 
 
 def compare_rounds(
@@ -50,50 +52,31 @@ def compare_rounds(
     from scipy.sparse.csgraph import connected_components
 
     pairs = Counter((a, after[text]) for text, a in before.items() if text in after)
-    shared_before, shared_after = Counter[str | None](), Counter[str | None]()
-    for (a, b), n in pairs.items():
-        shared_before[a] += n
-        shared_after[b] += n
-    sizes_before, sizes_after = Counter(before.values()), Counter(after.values())
-    intents = [(0, name) for name in _distinct(names[0], before)] + [(1, name) for name in _distinct(names[1], after)]
+    intents: list[Intent] = []
+    size, shared = Counter[Intent](), Counter[Intent]()
+    for side, assigned in enumerate((before, after)):
+        intents += dict.fromkeys((side, name) for name in (*names[side], *assigned.values()) if name is not None)
+        size.update((side, name) for name in assigned.values())
+        for pair, n in pairs.items():
+            shared[side, pair[side]] += n
     node = {intent: i for i, intent in enumerate(intents)}
-    links = [
-        (node[0, a], node[1, b])
-        for (a, b), n in pairs.items()
-        if a is not None
-        and b is not None
-        and (
-            n > max(MOST * shared_before[a], MIN_SHARE * sizes_before[a])
-            or n > max(MOST * shared_after[b], MIN_SHARE * sizes_after[b])
-        )
-    ]
+    moves = [(node[0, a], node[1, b], n) for (a, b), n in pairs.items() if a is not None and b is not None]
+
+    def is_most(n: int, of: int) -> bool:
+        return n > max(MOST * shared[intents[of]], MIN_SHARE * size[intents[of]])
+
+    links = [(a, b) for a, b, n in moves if is_most(n, a) or is_most(n, b)]
     ends = np.array(links, dtype=np.int64).reshape(-1, 2).T
-    part = connected_components(coo_array((np.ones(len(links)), ends), shape=2 * (len(intents),)), directed=False)[1]
-    related: dict[int, tuple[set[str], set[str]]] = {}
-    for (side, name), number in zip(intents, part.tolist(), strict=True):
-        related.setdefault(number, (set(), set()))[side].add(name)
+    graph = coo_array((np.ones(len(links)), ends), shape=2 * (len(intents),))
+    part = connected_components(graph, directed=False)[1].tolist()
     moved = Counter[int]()
-    for (a, b), n in pairs.items():
-        if a is not None and b is not None and part[node[0, a]] == part[node[1, b]]:
-            moved[int(part[node[0, a]])] += n
-    return [_relation(*both, moved[number]) for number, both in related.items()]
-
-
-def _distinct(names: Iterable[str], assigned: Assigned) -> list[str]:
-    return [name for name in dict.fromkeys([*names, *assigned.values()]) if name is not None]
-
-
-def _relation(earlier: set[str], later: set[str], moved: int) -> Relation:
-    change: Change
-    if not later:
-        change = "gone"
-    elif not earlier:
-        change = "new"
-    elif len(earlier) == len(later) == 1:
-        change = "kept" if earlier == later else "renamed"
-    else:
-        change = "merged" if len(earlier) >= len(later) else "split"
-    return Relation(change, tuple(sorted(earlier)), tuple(sorted(later)), moved)
+    for a, b, n in moves:
+        if part[a] == part[b]:
+            moved[part[a]] += n
+    related: dict[int, tuple[list[str], list[str]]] = {}
+    for (side, name), number in zip(intents, part, strict=True):
+        related.setdefault(number, ([], []))[side].append(str(name))
+    return [Relation(tuple(sorted(a)), tuple(sorted(b)), moved[number]) for number, (a, b) in related.items()]
 
 
 def carried_ids(relations: Sequence[Relation], ids: Mapping[str, str], sizes: Mapping[str, int]) -> dict[str, str]:

@@ -33,15 +33,11 @@ def weekly_trends(counts: npt.NDArray[np.integer]) -> list[Trend]:
     volume = counts[:, weeks].astype(np.float64)
     p_value, ratio = trend_test(volume, volume.sum(0), weeks.astype(np.float64))
     is_alarm = alarms(np.where(volume.sum(1) < MIN_COUNT, 1.0, p_value))
-    first = [int(np.flatnonzero(row)[0]) if row.any() else 0 for row in volume]
-    trends: list[Trend] = []
-    for alarm, change, begin in zip(is_alarm, ratio, first, strict=True):
-        if not alarm or 1 / MIN_RATIO < change < MIN_RATIO:
-            trends.append("steady")
-        elif change < 1:
-            trends.append("fading")
-        else:
-            trends.append("new" if begin > 0 and begin >= len(weeks) / 4 else "rising")
+    is_small = (ratio > 1 / MIN_RATIO) & (ratio < MIN_RATIO)
+    first = (volume > 0).argmax(1)
+    is_late = (first > 0) & (first >= len(weeks) / 4)
+    cases = [~is_alarm | is_small, ratio < 1, is_late]
+    trends: list[Trend] = np.select(cases, ["steady", "fading", "new"], "rising").tolist()
     return trends
 
 
@@ -62,12 +58,11 @@ def trend_test(counts: Floats, total: Floats, week: Floats) -> tuple[Floats, Flo
     slope = (counts @ centred) / moment  # of the share per week
     z = slope * np.sqrt(moment / room)
     left = ((counts - total * (share + slope[:, None] * centred)) ** 2 / (total * room[:, None])).sum(1)
-    freedom = len(week) - 2
+    p_value, freedom = 2 * norm.sf(np.abs(z)), len(week) - 2
     if freedom > 0:
-        p_value = 2 * t.sf(np.abs(z) / np.sqrt(np.maximum(1.0, left / freedom)), freedom)
-        p_value = np.where(left > freedom, p_value, 2 * norm.sf(np.abs(z)))
-    else:
-        p_value = 2 * norm.sf(np.abs(z))
+        p_value = np.where(
+            left > freedom, 2 * t.sf(np.abs(z) / np.sqrt(np.maximum(1.0, left / freedom)), freedom), p_value
+        )
     ends = (share + slope[:, None] * centred[[0, -1]]).clip(share / 100 + 1e-12)
     return p_value, ends[:, 1] / ends[:, 0]
 

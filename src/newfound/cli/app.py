@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from newfound.cli import audit, check, data, discover, intents, models, review, serve
+from newfound.cli import check, data, discover, models, quality, review, serve
 from newfound.cli.errors import message_with_flags
 from newfound.cli.options import with_option_groups
 from newfound.cli.show import forget_output
@@ -49,20 +49,20 @@ for command in (
     discover.update,
     models.predict,
     models.evaluate,
-    audit.audit,
-    audit.thresholds,
+    quality.audit,
+    quality.thresholds,
     models.trends,
     models.inspect,
     models.report,
     models.export,
-    intents.group,
-    intents.diff,
+    quality.group,
+    quality.diff,
     models.push,
     serve.serve,
 ):
     app.command()(with_option_groups(command))
 app.add_typer(review.app, name="review")
-app.add_typer(data.app, name="data", rich_help_panel="For researchers")
+app.add_typer(data.app, name="data")
 
 
 def main() -> NoReturn:
@@ -86,20 +86,12 @@ def main() -> NoReturn:
         forget_output()  # the same without Typer
         sys.exit(0)
     except Exception as error:
-        if _has_shown_help(error):
+        says = getattr(error, "format_message", None)  # an error of Click: without text, if the help was shown
+        if says is not None and not says():
             sys.exit(2)
-        if "--debug" in sys.argv or not _can_be_fixed_by_user(error):
+        can_be_fixed = isinstance(error, NewfoundError | OSError) or says is not None  # others are bugs
+        if "--debug" in sys.argv or not can_be_fixed:
             raise
         print(f"newfound: error: {message_with_flags(error)}", file=sys.stderr, flush=True)
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _has_shown_help(error: Exception) -> bool:
-    """Return whether a command without arguments has printed its help, which Click reports as an error without text."""
-    return hasattr(error, "format_message") and not error.format_message()
-
-
-def _can_be_fixed_by_user(error: Exception) -> bool:
-    """Return whether the cause is bad input, a wrong option or the file system; other errors are bugs."""
-    return isinstance(error, NewfoundError | OSError) or hasattr(error, "format_message")

@@ -30,11 +30,17 @@ def check(
     seed: SeedOption = defaults.SEED,
 ) -> None:
     """Look for likely label errors and nearly equal intents in the known data. Nothing is changed or trained."""
-    from newfound.workflows.checking import CheckRequest
     from newfound.workflows.checking import check as run_workflow
 
-    request = CheckRequest(known, out, encoder=encoder, seed=seed, read=files.read_options(), overwrite=force)
-    result = run_workflow(request, reporter=reporter_for_terminal())
+    result = run_workflow(
+        known,
+        out,
+        encoder=encoder,
+        seed=seed,
+        read=files.read_options(),
+        overwrite=force,
+        reporter=reporter_for_terminal(),
+    )
     print(f"{known}: {result.utterances:,} utterances of {result.intents:,} intents")
     _print_result(result)
     if out is not None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -16,13 +15,11 @@ from newfound.cli.options import (
     EncoderOption,
     FileOptions,
     LanguageModelOptions,
+    LogOptions,
     ModelEncoderOption,
     SeedOption,
-    TimeColumnOption,
-    TimedLogOptions,
     TuneOption,
     join_names,
-    one_of,
     share_without_intent,
     whole_number_or_auto,
 )
@@ -39,7 +36,6 @@ from newfound.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from newfound.workflows.discovery import DiscoverResult
-    from newfound.workflows.updating import UpdateResult
 
 KnownArgument = Annotated[
     Path,
@@ -54,14 +50,11 @@ RedactOption = Annotated[
     bool, typer.Option("--redact", help="First mask e-mail addresses, card numbers, IBANs and telephone numbers.")
 ]
 MaxLogsOption = Annotated[
-    int, typer.Option("--max-logs", help="Distinct utterances of the logs to learn from: larger logs are sampled.")
+    int, typer.Option(help="Distinct utterances of the logs to learn from: larger logs are sampled.")
 ]
-ConflictsOption = Annotated[
-    str,
-    typer.Option(
-        "--conflicts",
-        help="What to do with a text that has several labels: error, first (keep its first label) or drop.",
-    ),
+TimeColumnOption = Annotated[
+    str | None,
+    typer.Option(help="The column of the logs that holds times. By default one is found by its values and name."),
 ]
 NumberOfNewOption = Annotated[str, typer.Option("--n-new", help="How many new intents to look for, or auto.")]
 NoIntentOption = Annotated[
@@ -83,12 +76,28 @@ class InputFileOptions(FileOptions):
     ] = None
     logs_format: Annotated[str | None, typer.Option(help="The format of the logs, if it differs from --format.")] = None
     time_column: TimeColumnOption = defaults.TIME_COLUMN
+    conflicts: Annotated[
+        Conflicts,
+        typer.Option(help="What to do with a text of several labels: error, first (keep its first label) or drop."),
+    ] = defaults.CONFLICTS
+    redact: RedactOption = False
+    max_logs: MaxLogsOption = defaults.MAX_LOGS
 
-    def request_fields(self) -> dict[str, Any]:
-        """Return the fields of a request."""
+    def keywords(self) -> dict[str, Any]:
+        """Return how the files are read, as keywords of a workflow."""
         read = self.read_options()
         text_column, format = self.logs_text_column or read.text_column, self.logs_format or read.format
-        return {"read": read, "read_logs": replace(read, text_column=text_column, format=format)}
+        chosen = {"conflicts": self.conflicts, "redact": self.redact, "max_logs": self.max_logs}
+        return {"read": read, "read_logs": replace(read, text_column=text_column, format=format), **chosen}
+
+
+@dataclass(frozen=True, slots=True)
+class NewerLogOptions(LogOptions):
+    """How newer logs are read."""
+
+    time_column: TimeColumnOption = defaults.TIME_COLUMN
+    redact: RedactOption = False
+    max_logs: MaxLogsOption = defaults.MAX_LOGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +109,6 @@ class FitOptions:
     tune: TuneOption = defaults.TUNE
     device: DeviceOption = defaults.DEVICE
     seed: SeedOption = defaults.SEED
-
-    def request_fields(self) -> dict[str, Any]:
-        """Return the fields of a request."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +151,7 @@ def demo(
     from newfound.algorithms.metrics import strict_scores
     from newfound.data.demo_corpus import load_demo_of_a_user
     from newfound.files import check_replaceable
-    from newfound.workflows import DiscoverRequest
-    from newfound.workflows.discovery import discover as run
+    from newfound.workflows.discovery import discover as run_workflow
 
     check_replaceable(out, force)
     task = load_demo_of_a_user()
@@ -156,8 +160,8 @@ def demo(
         f"A utility company's bot: {len(known):,} labelled utterances of {len(task.known)} known intents, and "
         f"{len(logs):,} from its logs,\nof known intents, new ones and none. Which new intents are there?\n"
     )
-    request = DiscoverRequest(known, logs, out, method=method, overwrite=force, **fit.request_fields())
-    result = run(request, reporter=reporter_for_terminal())
+    settings = {"method": method, "overwrite": force, **asdict(fit)}
+    result = run_workflow(known, logs, out, **settings, reporter=reporter_for_terminal())
     _print_findings(result, out)
     score = strict_scores(task.gold_ids(task.test), result.model.predict_ids(task.test.texts), len(task.known))
     print(
@@ -180,7 +184,7 @@ def discover(
     method: MethodOption = defaults.METHOD,
     n_new: NumberOfNewOption = "auto",
     holds: Annotated[
-        str | None,
+        LogsHold | None,
         typer.Option(
             "--logs-contain",
             help="mixed: the logs contain known intents too; novel: only new intents, as in the paper.",
@@ -188,33 +192,27 @@ def discover(
     ] = None,
     no_intent: NoIntentOption = "auto",
     encoder: EncoderOption = defaults.ENCODER,
-    conflicts: ConflictsOption = defaults.CONFLICTS,
-    mask: RedactOption = False,
-    max_logs: MaxLogsOption = defaults.MAX_LOGS,
 ) -> None:
     """Find new intents in logs, and train one classifier for known and new intents."""
-    from newfound.workflows import DiscoverRequest
     from newfound.workflows.discovery import discover as run_workflow
 
-    request = DiscoverRequest(
+    result = run_workflow(
         known,
         logs,
         out,
         method=method,
         n_new=whole_number_or_auto(n_new, "--n-new"),
-        logs_hold=None if holds is None else one_of(holds, "--logs-contain", *get_args(LogsHold)),
+        logs_hold=holds,
         no_intent=share_without_intent(no_intent),
         encoder=encoder,
-        conflicts=one_of(conflicts, "--conflicts", *get_args(Conflicts)),
-        redact=mask,
         llm=asking.settings(),
-        max_logs=max_logs,
-        **files.request_fields(),
-        **fit.request_fields(),
+        **files.keywords(),
+        **asdict(fit),
         **asdict(run),
         **asdict(folder),
+        reporter=reporter_for_terminal(),
     )
-    _print_result(run_workflow(request, reporter=reporter_for_terminal()), out)
+    _print_result(result, out)
 
 
 def estimate(
@@ -222,49 +220,34 @@ def estimate(
     files: InputFileOptions,
     logs: LogsArgument = None,
     holds: Annotated[
-        str, typer.Option("--logs-contain", help="mixed: the logs hold known intents too; novel: new intents only.")
+        LogsHold,
+        typer.Option("--logs-contain", help="mixed: the logs hold known intents too; novel: new intents only."),
     ] = defaults.LOGS_HOLD,
-    out: Annotated[Path | None, typer.Option(help="Write estimate.json and estimate.png to this folder.")] = None,
     encoder: EncoderOption = defaults.ENCODER,
     seed: SeedOption = defaults.SEED,
-    conflicts: ConflictsOption = defaults.CONFLICTS,
-    mask: RedactOption = False,
-    max_logs: MaxLogsOption = defaults.MAX_LOGS,
 ) -> None:
     """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
-    from newfound.workflows import EstimateRequest
-    from newfound.workflows.estimation import estimate as run_workflow
+    from newfound.workflows.discovery import estimate as run_workflow
 
-    request = EstimateRequest(
+    result = run_workflow(
         known,
         logs,
-        logs_hold=one_of(holds, "--logs-contain", *get_args(LogsHold)),
+        logs_hold=holds,
         encoder=encoder,
         seed=seed,
-        conflicts=one_of(conflicts, "--conflicts", *get_args(Conflicts)),
-        redact=mask,
-        max_logs=max_logs,
-        **files.request_fields(),
+        **files.keywords(),
+        reporter=reporter_for_terminal(),
     )
-    result = run_workflow(request, reporter=reporter_for_terminal())
     if result.is_vague:
         print(f"About {result.n_new} new intents, but the data hardly say how many there are.")
     else:
         print(f"About {result.n_new} new intents; {result.low} to {result.high} in nine of ten cases.")
-    if out is not None:
-        from newfound.report.figures import draw_estimate
-
-        print(f"Written: {', '.join(map(str, draw_estimate(result, out)))}")
-    logs_option = "" if holds == defaults.LOGS_HOLD else f" --logs-contain {holds}"
-    given = shlex.join(str(path) for path in (known, logs) if path is not None)
-    number = f" --n-new {result.n_new}" if result.n_new else ""  # discover finds out by itself that nothing is new
-    print(f"Next: newfound discover {given}{number}{logs_option} --out MODEL")
 
 
 def update(
     model: Annotated[Path, typer.Argument(help="A model folder whose intents were reviewed.")],
     logs: Annotated[Path, typer.Argument(help="Newer unlabelled utterances (text).")],
-    files: TimedLogOptions,
+    files: NewerLogOptions,
     fit: FitOptions,
     asking: LanguageModelOptions,
     out: ModelOutOption,
@@ -274,15 +257,12 @@ def update(
     ] = False,
     no_intent: NoIntentOption = "auto",
     encoder: ModelEncoderOption = None,
-    mask: RedactOption = False,
     force: ForceOption = False,
-    max_logs: MaxLogsOption = defaults.MAX_LOGS,
 ) -> None:
     """Find new intents in newer logs. Intents that were accepted in the review count as known."""
-    from newfound.workflows import UpdateRequest
     from newfound.workflows.updating import update as run_workflow
 
-    request = UpdateRequest(
+    result = run_workflow(
         model,
         logs,
         out,
@@ -291,23 +271,23 @@ def update(
         accept_all=accept_all,
         encoder=encoder,
         read=files.read_options(),
-        redact=mask,
+        redact=files.redact,
+        max_logs=files.max_logs,
         llm=asking.settings(),
         overwrite=force,
-        max_logs=max_logs,
-        **fit.request_fields(),
+        **asdict(fit),
+        reporter=reporter_for_terminal(),
     )
-    result = run_workflow(request, reporter=reporter_for_terminal())
     _print_result(result, out)
     print_update(result.changes)
 
 
-def _print_result(result: DiscoverResult | UpdateResult, out: Path) -> None:
+def _print_result(result: DiscoverResult, out: Path) -> None:
     _print_findings(result, out)
     print_next(out, result.logs.texts[0])
 
 
-def _print_findings(result: DiscoverResult | UpdateResult, out: Path) -> None:
+def _print_findings(result: DiscoverResult, out: Path) -> None:
     print_new_intents(result.intents)
     print_without_intent(result.model.utterances)
     print_known_check(result.known_check, out)

@@ -37,7 +37,6 @@ REMEDIES = {
     "text_column": "name the column of the utterances with --text-column",
     "time_column": "name the column of the times with --time-column",
     "token": "give a secret with --token-file",
-    "written": "name a file or folder with --out",
 }
 """What can be done about an error in words of the command line, by the keys of `newfound.errors.REMEDIES`."""
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, cast, get_args
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from newfound import defaults
-from newfound.cli.audit import print_explanations
 from newfound.cli.errors import REMEDIES
 from newfound.cli.options import (
     DeviceOption,
@@ -21,13 +21,11 @@ from newfound.cli.options import (
     ModelArgument,
     ModelEncoderOption,
     join_names,
-    one_of,
     share,
 )
 from newfound.cli.progress import reporter_for_terminal
+from newfound.cli.quality import print_explanations
 from newfound.cli.show import (
-    INTENTS_SHOWN,
-    ONE_WEEK,
     certainty,
     examples,
     print_evaluation,
@@ -37,14 +35,13 @@ from newfound.cli.show import (
     print_table,
     print_trends,
     printable,
-    quiet_output,
     volume,
     writing_output,
 )
 from newfound.data.readers import READERS
 from newfound.errors import DataError, SettingsError
 from newfound.exports.registry import EXPORTS, MODEL_EXPORTS
-from newfound.training.progress import NullReporter
+from newfound.training.progress import Reporter
 
 JSON_ENDINGS = ("", ".jsonl", ".ndjson")
 EXIT_CODE_OF_CHANGES = 3  # of `trends`, for jobs that run by themselves
@@ -55,9 +52,9 @@ class EngineOptions:
     """Where texts are classified."""
 
     PANEL: ClassVar = "Where texts are classified"
-    engine: Annotated[str, typer.Option(help="local, or ray: on a cluster, or on all cores of this machine.")] = (
-        defaults.ENGINE
-    )
+    engine: Annotated[
+        defaults.Engine, typer.Option(help="local, or ray: on a cluster, or on all cores of this machine.")
+    ] = defaults.ENGINE
     ray_address: Annotated[
         str | None,
         typer.Option(help="The cluster, such as `10.0.0.1:6379`. By default $RAY_ADDRESS, else this machine."),
@@ -66,12 +63,11 @@ class EngineOptions:
         int | None, typer.Option(min=1, help="How many Ray workers; by default one for each GPU, or else each core.")
     ] = None
 
-    def request_fields(self) -> dict[str, Any]:
-        """Return the fields of a request."""
-        engine = one_of(self.engine, "--engine", *get_args(defaults.Engine))
-        if engine == "local" and (self.ray_address is not None or self.workers is not None):
+    def keywords(self) -> dict[str, Any]:
+        """Return the options as keywords of the workflow."""
+        if self.engine == "local" and (self.ray_address is not None or self.workers is not None):
             raise SettingsError("--ray-address and --workers are for --engine ray")
-        return {"engine": engine, "ray_address": self.ray_address, "workers": self.workers}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,48 +133,49 @@ def predict(
     ] = None,
 ) -> None:
     """Classify utterances and print the predictions, by default one JSON line each; review decisions are applied."""
-    from newfound.exports.predictions import WRITERS, check_writer
+    from newfound.exports.predictions import check_writer
 
-    if written_format in READERS and written_format not in WRITERS:
-        raise SettingsError(
-            f"--format {written_format}: one of {', '.join(WRITERS)}; the file's format is --input-format"
-        )
     check_writer(written_format or "jsonl")
-    settings: dict[str, Any] = {
-        "model": model,
-        "texts": file,
-        "max_outliers": share(max_outliers, "--max-outliers"),
-        "encoder": encoder,
-        "device": device,
-        "read": files.read_options(),
-        "top": top,
-        "threshold": share(threshold, "--threshold"),
-        "fallback": fallback,
-    }
-    chosen, reporter = engine.request_fields(), reporter_for_terminal()
-    on_ray = chosen["engine"] == "ray"
+    where, on_ray = engine.keywords(), engine.engine == "ray"
     if explain and (on_ray or written_format not in (None, "jsonl") or Path(out or "x").suffix not in JSON_ENDINGS):
         raise SettingsError("--explain: write JSON lines, to the screen or to a file that ends in .jsonl")
-    settings["explain"] = explain
-    from newfound.workflows import PredictRequest, WritePredictionsRequest
-    from newfound.workflows.writing import write_as_they_arrive, write_predictions
+    limits: dict[str, Any] = {
+        "max_outliers": share(max_outliers, "--max-outliers"),
+        "threshold": share(threshold, "--threshold"),
+        "fallback": fallback,
+        "top": top,
+    }
+    computed: dict[str, Any] = {"encoder": encoder, "device": device}
+    reading: dict[str, Any] = {"read": files.read_options(), "explain": explain}
+    from newfound.workflows.prediction import (
+        PredictionLimits,
+        stream_predictions,
+        write_as_they_arrive,
+        write_predictions,
+    )
+    from newfound.workflows.runtime import Runtime
 
+    reporter = reporter_for_terminal()
     if out not in (None, "-"):
-        request = WritePredictionsRequest(**settings, **chosen, out=out, format=written_format, overwrite=force)
-        with _naming_input_format(), quiet_output(on_ray):
-            written = write_predictions(request, reporter=reporter)
+        written_as: dict[str, Any] = {"format": written_format, "overwrite": force, **where}
+        ray_notes = redirect_stdout(io.StringIO()) if on_ray else nullcontext()  # Ray prints about its workers
+        with _naming_input_format(), ray_notes:
+            written = write_predictions(
+                model, file, str(out), **written_as, **limits, **computed, **reading, reporter=reporter
+            )
         print(f"Wrote {written.rows:,} predictions to {written.path}")
         return
     if on_ray:
         raise SettingsError("--engine ray: name the folder of the predictions with --out")
     if written_format == "parquet" and sys.stdout.isatty():
         raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")
-    if explain and written_format is None:
-        with _naming_input_format():
-            print_explanations(PredictRequest(**settings), reporter)
-        return
+    runtime = Runtime.of(reporter, **computed)
     with _naming_input_format():
-        write_as_they_arrive(PredictRequest(**settings), written_format or "jsonl", writing_output(), reporter=reporter)
+        batches = stream_predictions(model, file, PredictionLimits(**limits), runtime, **reading)
+        if explain and written_format is None:
+            print_explanations(batches)
+        else:
+            write_as_they_arrive(batches, top, written_format or "jsonl", writing_output())
 
 
 @contextmanager
@@ -206,10 +203,9 @@ def evaluate(
     device: DeviceOption = defaults.DEVICE,
 ) -> None:
     """Compare predictions with labels: accuracy, macro-F1, calibration, new intents and the worst confused pairs."""
-    from newfound.workflows.evaluation import EvaluateRequest
     from newfound.workflows.evaluation import evaluate as run_workflow
 
-    request = EvaluateRequest(
+    result = run_workflow(
         model,
         labelled,
         out,
@@ -218,8 +214,8 @@ def evaluate(
         read=files.read_options(),
         overwrite=force,
         out_of_scope=out_of_scope,
+        reporter=reporter_for_terminal(),
     )
-    result = run_workflow(request, reporter=reporter_for_terminal())
     if as_json:
         print_json(result.as_dict())
         return
@@ -239,8 +235,8 @@ def trends(
     """Say what changed since the model was made: volumes and new intents. Exit code 3 if anything did."""
     from newfound.workflows.trending import trends as run_workflow
 
-    settings: dict[str, Any] = {"encoder": encoder, "device": device}
-    result = run_workflow(model, logs, read=files.read_options(), **settings, reporter=reporter_for_terminal())
+    read, reporter = files.read_options(), reporter_for_terminal()
+    result = run_workflow(model, logs, read=read, encoder=encoder, device=device, reporter=reporter)
     if as_json:
         print_json(asdict(result))
     else:
@@ -256,25 +252,17 @@ def inspect(
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
-    from newfound.model.about import describe
+    from newfound.model.about import Description
     from newfound.model.sidecars import read_groups, with_paths
     from newfound.model.types import KnownCheck
-    from newfound.review.state import described_without_network
-    from newfound.review.store import ReviewStore
+    from newfound.workflows.assigned import read_intents
 
-    about, store = describe(model), ReviewStore(model)
-    intents = store.intents
-    if store.exists:
-        reviewed = described_without_network(store.review(), intents)
-        if reviewed is None:
-            from newfound.review.reviewed import load
-
-            reviewed = load(model, encoder=encoder).intents
-        intents = reviewed
-    shown = with_paths((i for i in intents if not (new and i.known)), read_groups(model))
+    about = Description.read(model).about
+    read = (i for i in read_intents(model, encoder) if not (new and i.known))
+    shown = with_paths(read, read_groups(model))
     intents = tuple(sorted(shown, key=lambda i: (not i.known, -i.size)))
     if as_json:
-        print_json({**about, "intents": [i.as_dict() for i in intents]})
+        print_json({**about, "intents": [asdict(i) for i in intents]})
         return
     provenance = about["provenance"]
     encoder_name = about["encoder"]["name"]
@@ -287,10 +275,7 @@ def inspect(
             (i.name, i.status, f"{i.size:,}", *(show(i) for show in fields), examples(i.exemplars, i.keywords))
             for i in intents
         ],
-        INTENTS_SHOWN,
     )
-    if volumes and volumes[0].trend is None:
-        print(f"\n{ONE_WEEK}")
     print_known_check(KnownCheck.of(provenance), model)
 
 
@@ -317,7 +302,8 @@ def export(
     out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets and onnx.")],
     language: Annotated[str, typer.Option(help="The utterances' language code.")] = defaults.LANGUAGE,
     only: Annotated[
-        str | None, typer.Option(help="new: only intents that were not known before; accepted: only accepted ones.")
+        defaults.Only | None,
+        typer.Option(help="new: only intents that were not known before; accepted: only accepted ones."),
     ] = None,
     min_probability: Annotated[
         str | None,
@@ -338,21 +324,20 @@ def export(
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Write what people labelled or accepted as training data of a bot platform, or the classifier as an ONNX graph."""
-    from newfound.workflows.exporting import ExportRequest, Only
     from newfound.workflows.exporting import export as run_workflow
 
-    request = ExportRequest(
+    result = run_workflow(
         model,
         to,
         out,
         language=language,
-        only=cast("Only | None", only),
+        only=only,
         min_probability=share(min_probability, "--min-probability"),
         with_guesses=with_guesses,
         overwrite=force,
         encoder=encoder,
+        reporter=Reporter(),  # what is left out is printed below
     )
-    result = run_workflow(request, reporter=NullReporter())  # what is left out is printed below
     if result.counts is None:
         print(f"Wrote the classifier of {result.intents} intents to {result.path}")
         return
@@ -372,11 +357,9 @@ def push(
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Put a model on the Hugging Face hub, without utterances; `hf://owner/name` is then a model everywhere."""
-    from newfound.workflows.publishing import PushRequest
     from newfound.workflows.publishing import push as run_workflow
 
-    request = PushRequest(model, to, private=private, with_utterances=with_utterances, encoder=encoder)
-    result = run_workflow(request, reporter=reporter_for_terminal())
+    result = run_workflow(model, to, private=private, with_utterances=with_utterances, encoder=encoder)
     texts = "with its utterances" if with_utterances else "without utterances, which are customers' texts"
     print(f"Pushed {len(result.files)} files to {result.url}, {texts}")
     print(f"Next: newfound predict {result.address} FILE")

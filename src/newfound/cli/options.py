@@ -51,20 +51,7 @@ def share_without_intent(text: str) -> NoIntent:
     """Parse how many utterances are to have no intent: a share, auto or none."""
     if text in ("auto", "none"):
         return cast(Literal["auto", "none"], text)
-    try:
-        value = share(text, "--no-intent") or 0.0
-    except SettingsError:
-        raise SettingsError(f"--no-intent {text}: give auto, none, or a share such as 10%") from None
-    if value >= 1:
-        raise SettingsError(f"--no-intent {text}: leave something to have an intent, for instance 10%")
-    return value or "none"
-
-
-def one_of(value: str, option: str, *choices: str) -> Any:
-    """Return the value, which is one of the choices; otherwise raise a `SettingsError`."""
-    if value not in choices:
-        raise SettingsError(f"{option} {value}: one of {', '.join(choices)}")
-    return value
+    return share(text, "--no-intent") or "none"
 
 
 def join_names(names: Any, conjunction: str = "or") -> str:
@@ -87,7 +74,7 @@ EffortOption = Annotated[
     str,
     typer.Option(
         "--effort",
-        help="quick (frozen encoder, seconds), standard (fine-tunes it, a minute on a CPU), best (the same); "
+        help="quick (frozen encoder, seconds), standard (fine-tunes its upper half), best (fine-tunes all of it); "
         "auto is standard if there are enough labels.",
     ),
 ]
@@ -100,46 +87,32 @@ SeedOption = Annotated[
     int, typer.Option("--seed", help="The random seed. The same seed on the same device gives the same result.")
 ]
 
-TextColumnOption = Annotated[
-    str | None,
-    typer.Option(
-        "--text-column", help="The column that holds the utterance. By default it is found by its name, such as text."
-    ),
-]
-LabelColumnOption = Annotated[
-    str | None,
-    typer.Option(
-        "--label-column", help="The column that holds the intent. By default it is found by its name, such as label."
-    ),
-]
-TimeColumnOption = Annotated[
-    str | None,
-    typer.Option(
-        "--time-column", help="The column of the logs that holds times. By default one is found by its values and name."
-    ),
-]
-FormatOption = Annotated[
-    str | None, typer.Option("--format", help=f"{join_names(READERS)}. By default, the file's extension decides.")
-]
-EncodingOption = Annotated[str, typer.Option("--encoding", help="The files' character encoding.")]
-DelimiterOption = Annotated[
-    str | None,
-    typer.Option(
-        "--delimiter", help="What separates the fields of a table: a character, or tab. By default it is found out."
-    ),
-]
-HeaderOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether a table starts with a line of column names. Without one, columns are named 1, 2 and so on.",
-        show_default=False,
-    ),
-]
 
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """How unlabelled utterances are read."""
 
-class _ReadGroup:
     PANEL: ClassVar = "Reading files"
+    text_column: Annotated[
+        str | None,
+        typer.Option(help="The column that holds the utterance. By default it is found by its name, such as text."),
+    ] = defaults.TEXT_COLUMN
+    format: Annotated[
+        str | None, typer.Option(help=f"{join_names(READERS)}. By default, the file's extension decides.")
+    ] = None
+    encoding: Annotated[str, typer.Option(help="The files' character encoding.")] = defaults.ENCODING
+    delimiter: Annotated[
+        str | None,
+        typer.Option(help="What separates the fields of a table: a character, or tab. By default it is found out."),
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether a table starts with a line of column names. Without one, columns are named 1, 2 and so on.",
+            show_default=False,
+        ),
+    ] = None
 
     def read_options(self) -> ReadOptions:
         """Return how the file is read."""
@@ -148,33 +121,13 @@ class _ReadGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class LogOptions(_ReadGroup):
-    """How unlabelled utterances are read."""
-
-    text_column: TextColumnOption = defaults.TEXT_COLUMN
-    format: FormatOption = None
-    encoding: EncodingOption = defaults.ENCODING
-    delimiter: DelimiterOption = None
-    header: HeaderOption = None
-
-
-@dataclass(frozen=True, slots=True)
-class TimedLogOptions(LogOptions):
-    """How unlabelled utterances are read, with their times."""
-
-    time_column: TimeColumnOption = defaults.TIME_COLUMN
-
-
-@dataclass(frozen=True, slots=True)
-class FileOptions(_ReadGroup):
+class FileOptions(LogOptions):
     """How labelled utterances are read."""
 
-    text_column: TextColumnOption = defaults.TEXT_COLUMN
-    label_column: LabelColumnOption = defaults.LABEL_COLUMN
-    format: FormatOption = None
-    encoding: EncodingOption = defaults.ENCODING
-    delimiter: DelimiterOption = None
-    header: HeaderOption = None
+    label_column: Annotated[
+        str | None,
+        typer.Option(help="The column that holds the intent. By default it is found by its name, such as label."),
+    ] = defaults.LABEL_COLUMN
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from newfound.training.progress import Reporter, Task
 SECONDS_BETWEEN_LINES = 5.0
 
 
-class _PlainTask:
+class _PlainTask(Task):
     def __init__(self, title: str, total: int) -> None:
         self._title, self._total = title, total
         self._done, self._last_line_at = 0, time.monotonic()
@@ -25,20 +25,17 @@ class _PlainTask:
             print(f"{self._title}: {self._done}/{self._total} {note}".rstrip(), file=sys.stderr, flush=True)
 
 
-class Plain:
+class Plain(Reporter):
     """A reporter for log files and pipes: prints a line to standard error every few seconds."""
 
     def note(self, message: str) -> None:
-        """Print a message."""
         print(printable(message), file=sys.stderr, flush=True)
 
     def warn(self, message: str) -> None:
-        """Print a warning."""
         self.note(f"newfound: warning: {message}")
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:
-        """Report the progress of a task of `total` steps."""
         yield _PlainTask(title, total)
 
 
@@ -46,25 +43,22 @@ class Bars(Plain):
     """A reporter for terminals: shows progress bars on standard error."""
 
     def __init__(self) -> None:
-        """Open standard error as a terminal."""
         from rich.console import Console
 
         self._console = Console(stderr=True)
 
     def note(self, message: str) -> None:
-        """Print a message."""
         self._console.print(printable(message), highlight=False, markup=False)
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:
-        """Show a progress bar for a task of `total` steps."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn("{task.description:<22}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, TextColumn("{task.fields[note]}"), console=self._console) as progress:
             handle = progress.add_task(title, total=total, note="")
 
-            class _Bar:
+            class _Bar(Task):
                 def advance(self, note: str = "", steps: int = 1) -> None:
                     progress.update(handle, advance=steps, note=note)
 

@@ -93,13 +93,10 @@ def apply(
     counted = "1 decision, which applies" if len(entries) == 1 else f"{len(entries)} decisions, which apply"
     print(f"Recorded {counted} at once. Undo: newfound review undo {model}")
     if refit and out is not None:
-        from newfound.workflows.refitting import RefitRequest
-        from newfound.workflows.refitting import refit as run_workflow
+        from newfound.workflows.updating import refit as run_workflow
 
-        request = RefitRequest(
-            model, out, encoder=encoder, effort=effort, tune=tune, device=device, recluster=recluster
-        )
-        changes = run_workflow(request, reporter=reporter_for_terminal()).changes
+        settings: dict[str, Any] = {"encoder": encoder, "effort": effort, "tune": tune, "device": device}
+        changes = run_workflow(model, out, **settings, recluster=recluster, reporter=reporter_for_terminal()).changes
         if changes.reclustered:
             print(f"{changes.reclustered} similar utterances followed those that were moved, before the training.")
         print(f"Wrote the model trained on them to {out}/")
@@ -131,10 +128,9 @@ def resize(
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Merge or split new intents until there are as many as wanted; accepted ones stay."""
-    from newfound.workflows.resizing import ResizeRequest
     from newfound.workflows.resizing import resize as run_workflow
 
-    result = run_workflow(ResizeRequest(model, to, author or _whoami(), preview, encoder))
+    result = run_workflow(model, to, author or _whoami(), preview=preview, encoder=encoder)
     resizing = result.resizing
     possible = f"{resizing.fewest} to {resizing.most} are possible"
     print(f"{resizing.present} new intents; {possible}.{_estimate_in_words(resizing)}")
@@ -199,11 +195,8 @@ def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        problem = getattr(error, "problem", None) or " ".join(str(error).split())[:120]
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark is not None else ""
-        remedy = "; texts with a ?, : or # need quotes" if isinstance(error, yaml.YAMLError) else ""
-        raise DataError(f"{path}{where}: cannot be read as YAML ({problem}){remedy}") from None
+        problem = " ".join(str(error).split())[:200]
+        raise DataError(f"{path}: cannot be read as YAML ({problem}); texts with a ?, : or # need quotes") from None
     author = content.get("author") if isinstance(content, dict) else None
     entries = content.get("decisions") if isinstance(content, dict) else content
     if not isinstance(entries, list) or not entries:

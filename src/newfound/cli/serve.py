@@ -72,13 +72,12 @@ def start_server(
     access, handler = logging.getLogger("newfound.access"), logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(message)s"))
     access.addHandler(handler)
-    access.setLevel(logging.INFO)
+    access.setLevel(logging.WARNING if quiet else logging.INFO)
     access.propagate = False
     settings = ServeSettings(
         host=server.host,
         port=server.port,
         token=None if server.token_file is None else read_token(server.token_file),
-        log_requests=not quiet,
         behind_proxy=server.behind_proxy,
         llm=asking.settings(),
     )

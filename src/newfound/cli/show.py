@@ -8,11 +8,10 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from shutil import which
 from typing import TYPE_CHECKING, BinaryIO
 
 from newfound.errors import OutputError
@@ -20,7 +19,7 @@ from newfound.text import percent, shorten
 
 if TYPE_CHECKING:
     from newfound.model.types import Intent, KnownCheck, Utterance
-    from newfound.workflows.evaluation import Evaluation, IntentMatch
+    from newfound.workflows.evaluation import Evaluation
     from newfound.workflows.exporting import ExportCounts, ExportResult
     from newfound.workflows.trending import Trends
     from newfound.workflows.updating import UpdateChanges
@@ -32,23 +31,19 @@ JOINERS = frozenset(("\n", "\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080)
 
 WEEKS_SHOWN = 16
 MAX_NAMES = 12  # of intents, in a line
-INTENTS_SHOWN = 1_000  # at a millisecond each
 BARS = "▁▂▃▄▅▆▇█"
-ONE_WEEK = "All times are in one week: there is no trend yet."
 
 
-def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], most: int | None = None) -> None:
-    """Print a table, or so many of its rows. Markup and control characters in the data have no effect."""
+def print_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
+    """Print a table. Markup and control characters in the data have no effect."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(*header, header_style="bold", show_edge=False, pad_edge=False)
-    for row in rows[:most]:
+    for row in rows:
         table.add_row(*(Text(printable(field), overflow="fold") for field in row))
     Console().print(table)
-    if most is not None and len(rows) > most:
-        print(f"and {len(rows) - most:,} more; add --json for all of them")
 
 
 def print_new_intents(intents: Iterable[Intent]) -> None:
@@ -94,7 +89,7 @@ def print_known_check(check: KnownCheck | None, folder: Path) -> None:
         return
     print(f"\n{check.sentence}")
     if check.falls:
-        review = f"{command_name()} review {shlex.quote(str(folder))}"
+        review = f"newfound review {shlex.quote(str(folder))}"
         print(f"Warning: {check.advice} (discover and update have --n-new; the review: {review})")
 
 
@@ -120,16 +115,13 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
     shown = [f"{value:.1f} % {name}" for name, value in parts.items() if value is not None]
     print(f"accuracy     {result.accuracy:.1f} %" + (f" ({', '.join(shown)})" if len(shown) == 2 else ""))
     print(f"macro-F1     {result.macro_f1:.1f} %")
-    parts = {"mean confidence": result.mean_confidence, "accuracy": result.accuracy_of_intents}
-    parts["calibration error"] = result.calibration_error
-    shown = [f"{name} {value:.1f} %" for name, value in parts.items() if value is not None]
-    print(f"calibration  {', '.join(shown) or 'no intent is predicted'}")
-    if result.no_intent is not None:
-        none = result.no_intent
-        parts = {"precision": none.precision, "recall": none.recall}
-        rates = [f"{name} {value:.1f} %" for name, value in parts.items() if value is not None]
+    confidence, accuracy = result.mean_confidence, result.accuracy_of_intents
+    rates = _rates({"mean confidence": confidence, "accuracy": accuracy, "calibration error": result.calibration_error})
+    print(f"calibration  {rates or 'no intent is predicted'}")
+    if (none := result.no_intent) is not None:
+        rates = _rates({"precision": none.precision, "recall": none.recall})
         print(
-            f"no intent    F1 {none.f1:.1f} % ({', '.join(rates)}; {none.utterances:,} of no intent, "
+            f"no intent    F1 {none.f1:.1f} % ({rates}; {none.utterances:,} of no intent, "
             f"{none.predicted:,} predicted as none)"
         )
     if result.matches:
@@ -139,7 +131,11 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
             of_label = f"{m.of_label:,}" if m.label else ""
             rows.append((m.intent, m.status, m.label or "none", f"{m.shared:,}", f"{m.of_intent:,}", of_label))
         print_table(("intent", "status", "label", "both", "of intent", "of label"), rows)
-    _print_renames([m for m in result.matches if m.suggests_rename])
+    if renames := [m for m in result.matches if m.suggests_rename]:
+        print("\nThese accepted intents match a label. Rename them in the review to compare them by name:\n")
+        for m in renames:
+            pair = json.dumps({"intent": m.intent, "to": m.label}, ensure_ascii=False)
+            print(printable(f"- rename: {pair}"))
     if result.confusions and worst:
         print("\nThe worst confused pairs:\n")
         pairs = [
@@ -178,13 +174,9 @@ def print_export(result: ExportResult, counts: ExportCounts, *, with_guesses: bo
         )
 
 
-def _print_renames(matches: Sequence[IntentMatch]) -> None:
-    """Print the decisions that give accepted intents the names of the labels that they match."""
-    if matches:
-        print("\nThese accepted intents match a label. Rename them in the review to compare them by name:\n")
-        for match in matches:
-            pair = json.dumps({"intent": match.intent, "to": match.label}, ensure_ascii=False)
-            print(printable(f"- rename: {pair}"))
+def _rates(rates: Mapping[str, float | None]) -> str:
+    """Return those of the percentages that are known, with their names."""
+    return ", ".join(f"{name} {value:.1f} %" for name, value in rates.items() if value is not None)
 
 
 def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, width: int = 80) -> str:
@@ -195,22 +187,13 @@ def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, wi
 
 def print_next(out: Path, example: str) -> None:
     """Print where a model was written and which commands to use next, with an utterance to classify."""
-    command = command_name()
     folder, text = shlex.quote(str(out)), shlex.quote(shorten(printable(example), 60, end=""))
     print(
         f"\nWrote the model to {out}/. Next:\n"
-        f"  {command} inspect {folder} --new\n"
-        f"  {command} review {folder}\n"
-        f"  echo {text} | {command} predict {folder}"
+        f"  newfound inspect {folder} --new\n"
+        f"  newfound review {folder}\n"
+        f"  echo {text} | newfound predict {folder}"
     )
-
-
-def command_name() -> str:
-    """Return how to call newfound in this shell, as its environment may not be active."""
-    if which("newfound"):
-        return "newfound"
-    script = Path(sys.argv[0])
-    return f"{sys.executable} -m newfound" if script.name == "__main__.py" else os.path.relpath(script)
 
 
 def printable(text: str) -> str:
@@ -244,13 +227,3 @@ def forget_output() -> None:
     """Send standard output nowhere. Python would flush it again at exit, and print another error."""
     with suppress(io.UnsupportedOperation):  # it may be memory of the caller and no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def quiet_output(quiet: bool) -> Iterator[None]:
-    """Swallow what a library prints to standard output, as Ray does with notes about its workers."""
-    if not quiet:
-        yield
-        return
-    with redirect_stdout(io.StringIO()):
-        yield

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import Literal
 
 from newfound.data.rows import Source
@@ -18,7 +19,6 @@ TEXT_NAMES = (
     ("message", "query", "sentence", "question", "phrase", "transcript"),
     ("request", "input", "content", "body", "example", "comment"),
 )
-CUSTOMERS = frozenset(("user", "customer", "client", "caller", "visitor", "member", "guest"))
 OTHER_SPEAKERS = frozenset(("agent", "assistant", "bot", "chatbot", "operator", "reply", "response", "system"))
 LABEL_NAMES = (
     ("label", "labels"),
@@ -28,7 +28,10 @@ LABEL_NAMES = (
 )
 MAX_WORDS_OF_A_COLUMN_NAME = 3
 MAX_CHARACTERS_OF_A_COLUMN_NAME = 40
+ROWS_TO_LOOK_AT = 50
 Role = Literal["text", "label"]
+NumberedRow = tuple[int, list[str]]
+"""The fields of a row of a table, with the line it starts on."""
 
 
 def find_columns(source: Source, where: str, names: Sequence[str], *, may_be_data: bool = True) -> None:
@@ -83,21 +86,19 @@ def _matching(names: Sequence[str], role: Role, wanted: str | None) -> list[str]
 
 
 def _names_of_texts(plain: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return `TEXT_NAMES` with two more groups: what customers say, and any other text.
+    """Return `TEXT_NAMES` with one more group: names that end with one of these words.
 
     A name with a filler word, such as "my question", is more likely an utterance in a file without a header.
     """
     nouns = {noun for group in TEXT_NAMES for noun in group}
-    compounds = {
-        name: words
+    compounds = tuple(
+        name
         for name in plain
         if len(words := set(name.split())) > 1
         and name.split()[-1].removesuffix("s") in nouns
         and not words & (OTHER_SPEAKERS | FILLERS)
-    }
-    of_customers = tuple(name for name, words in compounds.items() if words & CUSTOMERS)
-    others = tuple(name for name in compounds if name not in of_customers)
-    return (*TEXT_NAMES[:-1], of_customers, others, TEXT_NAMES[-1])
+    )
+    return (*TEXT_NAMES[:-1], compounds, TEXT_NAMES[-1])
 
 
 def has_column(header: Sequence[str], role: Role, wanted: str | None) -> bool:
@@ -117,7 +118,23 @@ def looks_like_data(header: Sequence[str]) -> bool:
     )
 
 
-def find_columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> None:
+def find_columns_of_table(source: Source, where: str, rows: Iterator[NumberedRow]) -> Iterator[NumberedRow]:
+    """Find the columns of a table, and return its rows after the header, if it has one."""
+    if source.options.header is False:
+        first = list(islice(rows, ROWS_TO_LOOK_AT))
+        filled = [fields for _, fields in first if fields]
+        if not filled:
+            raise DataError(f"{source.name}: the file is empty; it needs at least one utterance")
+        _find_columns_by_position(source, filled)
+        return chain(first, rows)
+    for line, header in rows:
+        if any(name.strip() for name in header) and not header[0].lower().startswith("sep="):
+            find_columns(source, f"{where}, line {line}", [name.strip() for name in header])
+            return rows
+    raise DataError(f"{source.name}: the file is empty; it needs a header line and at least one utterance")
+
+
+def _find_columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> None:
     """Find the columns of a table without a header in its first rows, and tell the report which they are.
 
     A column is named by its position. If the caller names none, the only column holds the texts; of two columns, the

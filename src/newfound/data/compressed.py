@@ -6,46 +6,32 @@ import gzip
 import io
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from newfound.errors import DataError
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 MAX_UNPACKED_BYTES = 512 * 2**20
 GZIP_START, ZIP_START = b"\x1f\x8b", b"PK\x03\x04"
 
 
-class _LimitedGzip(io.RawIOBase):
-    """The content of a gzip file; reading more than the limit is an error."""
+class _LimitedGzip(gzip.GzipFile):
+    """A gzip file; reading more than the limit is an error."""
 
     def __init__(self, name: str, stream: BinaryIO) -> None:
-        self._name = name
+        super().__init__(name, "rb", fileobj=stream)
         self._can_seek = stream.seekable()
-        self._gzip = gzip.GzipFile(fileobj=stream)
-
-    def readable(self) -> bool:
-        return True
 
     def seekable(self) -> bool:
         return self._can_seek
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
+    def read(self, size: int | None = -1) -> bytes:
         try:
-            data = self._gzip.read(memoryview(buffer).nbytes)
+            data = super().read(size)
         except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{self._name}: damaged gzip file ({error}); compress it again") from None
-        if self._gzip.tell() > MAX_UNPACKED_BYTES:
-            raise _too_large(self._name, "unpack it first if this is right")
-        memoryview(buffer)[: len(data)] = data
-        return len(data)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._gzip.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._gzip.tell()
+            raise DataError(f"{self.name}: damaged gzip file ({error}); compress it again") from None
+        if self.tell() > MAX_UNPACKED_BYTES:
+            raise _too_large(self.name, "unpack it first if this is right")
+        return data
 
 
 def open_gzip(name: str, stream: BinaryIO) -> io.BufferedReader:

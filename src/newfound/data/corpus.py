@@ -27,20 +27,14 @@ class Origin:
 LABELLED, FROM_LOGS = Origin(labelled=True), Origin(labelled=False)
 
 
-def merge_days(days: Iterable[tuple[str, int]]) -> Days:
-    """Return each day once, in order, with the sum of its counts."""
-    counts: Counter[str] = Counter()
-    for day, count in days:
-        counts[day] += count
-    return tuple(sorted(counts.items()))
-
-
 def merge_origins(origins: Sequence[Origin]) -> Origin:
     """Return the origin of utterances that are kept as one: the first, with the counts of all."""
     if len(origins) == 1:
         return origins[0]
-    days = merge_days(day for origin in origins for day in origin.days)
-    return replace(origins[0], count=sum(origin.count for origin in origins), days=days)
+    days = Counter[str]()
+    for origin in origins:
+        days.update(dict(origin.days))
+    return replace(origins[0], count=sum(origin.count for origin in origins), days=tuple(sorted(days.items())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +131,7 @@ class Corpus:
         """Return the utterances that have no label."""
         return self.where(lambda label: label is None)
 
-    def hiding(self, intents: Iterable[str]) -> Corpus:
+    def hiding(self, intents: Iterable[str | None]) -> Corpus:
         """Return the same utterances without the labels of `intents`, as if those utterances came from the logs."""
         hidden = frozenset(intents)
         labels = tuple(None if label in hidden else label for label in self.labels)

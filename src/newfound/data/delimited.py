@@ -5,68 +5,32 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, dropwhile, islice
+from itertools import chain, dropwhile
 from typing import Any
 
-from newfound.data.columns import find_columns, find_columns_by_position, has_column
+from newfound.data.columns import ROWS_TO_LOOK_AT, NumberedRow, find_columns_of_table, has_column
 from newfound.data.rows import Records, Source
 from newfound.errors import DataError
 
 DELIMITERS = (",", ";", "\t", "|")  # that are detected, the most common first
 NO_DELIMITER = "\x1f"  # for tables of one column: a character that hardly any text has
-NAMES_OF_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-LINES_TO_LOOK_AT = 50
 MIN_ROWS_ALIKE = 2  # below the header, to believe that they have more columns than it names
 DELIMITER_LINE = re.compile('"?sep=([^"])"?', re.IGNORECASE)  # as Excel writes it before the header
 MAX_CSV_FIELD_CHARACTERS = 2**30  # the csv module's own limit of 128 KiB would refuse a long text
 
 
 def read_tsv(source: Source) -> Records:
-    """Read tab-separated values."""
     return read_csv(source, delimiter="\t")
 
 
-def read_csv(source: Source, lines: Iterator[str] | None = None, delimiter: str | None = None) -> Records:
-    """Read a table; the delimiter is that of the options, or else this one, or else found out.
-
-    The lines are given if some of them were looked at already: the file itself cannot be read twice.
-    """
+def read_csv(source: Source, delimiter: str | None = None) -> Records:
+    """Read a table; the delimiter is that of the options, or else this one, or else found out."""
     csv.field_size_limit(MAX_CSV_FIELD_CHARACTERS)
-    start: list[str] = []
-    lines = lines or source.lines()
-    delimiter = source.options.delimiter or delimiter
-    if delimiter is None:
-        start = list(islice(lines, 1))
-        delimiter = _delimiter_of_header("".join(start), source)
-        if delimiter is None:
-            more, lines = _look_ahead(lines)
-            start += more
-            delimiter = _detect_delimiter(start, source)
-    source.report.delimiter = delimiter
-    yield from _records(source, chain(start, lines), delimiter)
-
-
-def _look_ahead(lines: Iterator[str]) -> tuple[list[str], Iterator[str]]:
-    """Return the next lines, and those after them. A fault in the former is raised when the latter are reached."""
-    ahead: list[str] = []
-    try:
-        for line in islice(lines, LINES_TO_LOOK_AT):
-            ahead.append(line)
-    except DataError as error:
-        return ahead, _raise_when_read(error)
-    return ahead, lines
-
-
-def _raise_when_read(error: DataError) -> Iterator[str]:
-    raise error
-    yield
-
-
-def _records(source: Source, lines: Iterator[str], delimiter: str) -> Records:
+    source.report.delimiter = delimiter = source.options.delimiter or delimiter or _detect_delimiter(source)
     # csv needs the line ends, because a quoted field may contain one.
-    reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
+    reader = csv.reader((line + "\n" for line in source.lines()), delimiter=delimiter, strict=True)
     try:
-        rows = _find_columns(source, _number_rows(reader))
+        rows = find_columns_of_table(source, source.name, _number_rows(reader))
         names = source.report.columns
         for line, fields in rows:
             if not fields or (len(fields) > 1 and not any(fields)):
@@ -83,28 +47,12 @@ def _records(source: Source, lines: Iterator[str], delimiter: str) -> Records:
         raise DataError(f"{source.name}, line {reader.line_num}: {problem}; check the quotes there") from None
 
 
-def _number_rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
+def _number_rows(reader: Any) -> Iterator[NumberedRow]:
     """Yield the rows of a `csv.reader` with the line on which each starts."""
     start = 1
     for fields in reader:
         yield start, fields
         start = reader.line_num + 1
-
-
-def _find_columns(source: Source, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
-    """Find the columns, and return the numbered rows after the header."""
-    if source.options.header is False:
-        first = list(islice(rows, LINES_TO_LOOK_AT))
-        filled = [fields for _, fields in first if fields]
-        if not filled:
-            raise DataError(f"{source.name}: the file is empty; it needs at least one utterance")
-        find_columns_by_position(source, filled)
-        return chain(first, rows)
-    for line, header in rows:
-        if any(name.strip() for name in header) and not header[0].lower().startswith("sep="):
-            find_columns(source, f"{source.name}, line {line}", [name.strip() for name in header])
-            return rows
-    raise DataError(f"{source.name}: the file is empty; it needs a header line and at least one utterance")
 
 
 def _delimiter_of_header(line: str, source: Source) -> str | None:
@@ -118,7 +66,7 @@ def _delimiter_of_header(line: str, source: Source) -> str | None:
     return named[0] if len(named) == 1 else None
 
 
-def _detect_delimiter(lines: Sequence[str], source: Source) -> str:
+def _detect_delimiter(source: Source) -> str:
     """Return what separates the fields of a table.
 
     The header decides if it names the columns with one delimiter only. Otherwise that delimiter is taken with which
@@ -126,13 +74,13 @@ def _detect_delimiter(lines: Sequence[str], source: Source) -> str:
     is none, the table has one column, unless its rows are alike in another number of fields: then the header lacks a
     name, which reading with that delimiter shows.
     """
-    filled = list(dropwhile(lambda line: not line.strip(), lines))
-    header = filled[0] if filled else ""
-    if declared := DELIMITER_LINE.fullmatch(header.strip()):
-        return declared.group(1)
-    by_header = _delimiter_of_header(header, source)
-    if by_header is not None:
-        return by_header
+    for count in (1, 1 + ROWS_TO_LOOK_AT):  # more lines than the header only if it does not decide
+        filled = list(dropwhile(lambda line: not line.strip(), source.peek(count)))
+        header = filled[0] if filled else ""
+        if declared := DELIMITER_LINE.fullmatch(header.strip()):
+            return declared.group(1)
+        if by_header := _delimiter_of_header(header, source):
+            return by_header
     widths = {d: [len(fields) for fields in _parse_lines(filled, d)] for d in DELIMITERS}
     regular = [d for d, counts in widths.items() if counts and len(set(counts)) == 1 and counts[0] > 1]
     for delimiter in regular:
@@ -158,12 +106,12 @@ def _parse_lines(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     except csv.Error:
         return []
     # The last row may be cut in the middle of a quoted text.
-    return rows[:-1] if len(lines) > LINES_TO_LOOK_AT else rows
+    return rows[:-1] if len(lines) > ROWS_TO_LOOK_AT else rows
 
 
 def parse_delimiter(text: str) -> str:
-    """Return the delimiter that a user names: one character, or tab, comma, semicolon, pipe or space."""
-    delimiter = NAMES_OF_DELIMITERS.get(text.lower(), text)
+    """Return the delimiter that a user names: one character, or tab."""
+    delimiter = "\t" if text.lower() in ("tab", "\\t") else text
     if len(delimiter) != 1 or delimiter in '\r\n"':
         raise DataError(f"the delimiter {text!r} is not one character; give one, or tab")
     return delimiter

@@ -6,7 +6,7 @@ import hashlib
 import heapq
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from newfound.data.corpus import Corpus, Origin, merge_origins
 from newfound.text import words_of
@@ -62,26 +62,6 @@ def add_counts(earlier: Corpus, logs: Corpus) -> tuple[Corpus, Corpus]:
     return Corpus(earlier.texts, earlier.labels, origins), logs.take(kept)
 
 
-@dataclass(slots=True)
-class _KeptText:
-    """A text of a sample: its place in the stream, its first wording and origin, and all counts so far."""
-
-    place: int
-    text: str
-    origin: Origin
-    count: int = 0
-    days: Counter[str] | None = None  # None as long as there is no time, to save memory
-
-    def add(self, origin: Origin) -> None:
-        self.count += origin.count
-        if origin.days:
-            self.days = self.days or Counter()
-            self.days.update(dict(origin.days))
-
-    def merged_origin(self) -> Origin:
-        return replace(self.origin, count=self.count, days=tuple(sorted((self.days or {}).items())))
-
-
 class DistinctSample:
     """A uniform random sample of the distinct texts of a stream, in memory that its size bounds, with exact counts.
 
@@ -93,7 +73,10 @@ class DistinctSample:
     def __init__(self, size: int, *, seed: int = 0) -> None:
         self.size = size
         self._key = seed.to_bytes(8, "little", signed=False)
-        self._kept: dict[int, _KeptText] = {}  # by the texts' numbers
+        # By the texts' numbers: place in the stream, first wording and first origin; and all counts so far.
+        self._kept: dict[int, tuple[int, str, Origin]] = {}
+        self._counts: dict[int, int] = {}
+        self._days: dict[int, Counter[str]] = {}
         self._largest: list[int] = []  # a heap of the negated numbers
         self.seen = 0  # texts, repeats included
         self.is_everything = True  # whether no text was dropped
@@ -103,21 +86,22 @@ class DistinctSample:
         place, self.seen = self.seen, self.seen + origin.count
         digest = hashlib.blake2b(same_words(text).encode("utf-8", "surrogatepass"), digest_size=8, key=self._key)
         number = int.from_bytes(digest.digest(), "little")
-        if number in self._kept:
-            self._kept[number].add(origin)
-            return
-        if len(self._kept) >= self.size:
-            self.is_everything = False
-            if number > -self._largest[0]:
-                return
-            del self._kept[-heapq.heapreplace(self._largest, -number)]
-        else:
-            heapq.heappush(self._largest, -number)
-        self._kept[number] = _KeptText(place, text, origin)
-        self._kept[number].add(origin)
+        if number not in self._kept:
+            if len(self._kept) < self.size:
+                heapq.heappush(self._largest, -number)
+            else:
+                self.is_everything = False
+                if number > -self._largest[0]:
+                    return
+                dropped = -heapq.heapreplace(self._largest, -number)
+                for by_number in (self._kept, self._counts, self._days):
+                    by_number.pop(dropped, None)
+            self._kept[number] = place, text, origin
+        self._counts[number] = self._counts.get(number, 0) + origin.count
+        if origin.days:
+            self._days.setdefault(number, Counter()).update(dict(origin.days))
 
     def add_all(self, texts: Iterable[str], origins: Iterable[Origin]) -> None:
-        """Take in several texts."""
         for text, origin in zip(texts, origins, strict=True):
             self.add(text, origin)
 
@@ -130,5 +114,9 @@ class DistinctSample:
 
     def corpus(self) -> Corpus:
         """Return the texts that were kept, in the order of the stream, without labels."""
-        kept = sorted(self._kept.values(), key=lambda text: text.place)
-        return Corpus.of((text.text for text in kept), None, (text.merged_origin() for text in kept))
+        kept = sorted(self._kept.items(), key=lambda item: item[1][0])
+        origins = (
+            replace(origin, count=self._counts[n], days=tuple(sorted(self._days.get(n, {}).items())))
+            for n, (_, _, origin) in kept
+        )
+        return Corpus.of((text for _, (_, text, _) in kept), None, origins)

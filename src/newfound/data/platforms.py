@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import yaml
+
 from newfound.data.compressed import open_zip
 from newfound.data.rows import Records, Source
 from newfound.errors import DataError
@@ -20,22 +22,23 @@ ANNOTATED_ENTITY = re.compile(r"\[([^\]\[]*)\](?:\([^)]*\)|\{[^}]*\})")
 
 def read_clu(source: Source) -> Records:
     """Read a project of Azure's conversational language understanding."""
-    utterances = _get(_json(source), source, "assets", "utterances")
-    yield from _records(source, ((u.get("text"), u.get("intent")) for u in _mappings(utterances, source)))
+    yield from _records(source, ((u.get("text"), u.get("intent")) for u in _objects(source, "assets", "utterances")))
 
 
 def read_dialogflow_cx(source: Source) -> Records:
     """Read Intent resources of the Dialogflow CX API."""
-    intents = _mappings(_get(_json(source), source, "intents"), source)
-    yield from _records(
-        source, ((_phrase(p), i.get("displayName")) for i in intents for p in _list(i, "trainingPhrases"))
-    )
+    pairs = []
+    for intent in _objects(source, "intents"):
+        phrases = intent.get("trainingPhrases")
+        for phrase in phrases if isinstance(phrases, list) else ():
+            pairs.append((_join(phrase, "parts"), intent.get("displayName")))
+    yield from _records(source, pairs)
 
 
 def read_botpress(source: Source) -> Records:
     """Read intents of Botpress's NLU, with the utterances of all languages."""
     pairs = []
-    for intent in _mappings(_get(_json(source), source, "intents"), source):
+    for intent in _objects(source, "intents"):
         by_language = intent.get("utterances")
         for texts in by_language.values() if isinstance(by_language, dict) else ():
             pairs += [(text, intent.get("name")) for text in texts if isinstance(texts, list)]
@@ -55,11 +58,10 @@ def read_dialogflow_es(source: Source) -> Records:
         if not path.startswith("intents/") or "_usersays_" not in path:
             continue
         try:
-            about = json.loads(archive.read(path.split("_usersays_")[0] + ".json"))
-            phrases = json.loads(archive.read(path))
-        except (KeyError, ValueError):
+            name = json.loads(archive.read(path.split("_usersays_")[0] + ".json"))["name"]
+            pairs += [(_join(phrase, "data"), name) for phrase in json.loads(archive.read(path))]
+        except Exception:  # A damaged archive raises different types.
             raise DataError(f"{source.name}: {path} is damaged or without its intent; export the agent again") from None
-        pairs += [(_join(phrase.get("data", [])), about.get("name")) for phrase in phrases]
     yield from _records(source, pairs)
 
 
@@ -70,48 +72,43 @@ def _records(source: Source, pairs: Iterable[tuple[Any, Any]]) -> Records:
         yield number, {"text": text, "label": label}
 
 
-def _phrase(phrase: Any) -> str | None:
-    parts = phrase.get("parts") if isinstance(phrase, dict) else None
-    return _join(parts) if isinstance(parts, list) else None
-
-
-def _join(parts: list[dict[str, Any]]) -> str:
+def _join(phrase: object, key: str) -> str | None:
+    """Return the text of a training phrase, whose parts are at this key; None if it is damaged."""
+    parts = phrase.get(key) if isinstance(phrase, dict) else None
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        return None
     return "".join(str(part.get("text", "")) for part in parts)
 
 
-def _json(source: Source) -> Any:
+def _objects(source: Source, *keys: str) -> list[dict[str, Any]]:
+    """Return the list of objects that a JSON file has at some keys."""
     try:
-        return json.loads(source.stream.read().decode("utf-8-sig"))
+        value = json.loads(source.stream.read().decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise DataError(f"{source.name}: not JSON in UTF-8; export it again") from None
-
-
-def _get(value: Any, source: Source, *keys: str) -> Any:
     for key in keys:
         if not isinstance(value, dict) or key not in value:
             raise DataError(f"{source.name}: has no {'.'.join(keys)}, so that it may be of another format", "format")
         value = value[key]
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise DataError(f"{source.name}: damaged; export it again")
     return value
 
 
-def _mappings(values: Any, source: Source) -> list[dict[str, Any]]:
-    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        raise DataError(f"{source.name}: damaged; export it again")
-    return values
+class _LoaderWithLines(yaml.SafeLoader):
+    """Adds to a mapping the line on which its `examples` start."""
 
-
-def _list(value: dict[str, Any], key: str) -> list[Any]:
-    items = value.get(key, [])
-    return items if isinstance(items, list) else []
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        mapping = super().construct_mapping(node, deep=True)
+        lines = [value.start_mark.line + 1 for key, value in node.value if key.value == "examples"]
+        return {**mapping, "__line__": lines[-1]} if lines else mapping
 
 
 def read_rasa(source: Source) -> Records:
     """Read Rasa NLU YAML (`nlu:` with `intent` and `examples`); an annotated entity is reduced to its text."""
-    import yaml
-
     name = source.name
     try:
-        document = yaml.load("\n".join(source.lines()), Loader=_loader_with_lines(yaml))
+        document = yaml.load("\n".join(source.lines()), Loader=_LoaderWithLines)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
@@ -122,23 +119,6 @@ def read_rasa(source: Source) -> Records:
         if not isinstance(block, dict) or "intent" not in block:
             continue  # Synonyms, lookups and regexes are not utterances.
         yield from _rasa_examples(name, block)
-
-
-def _loader_with_lines(yaml: Any) -> Any:
-    """Return a safe YAML loader that adds the line on which the examples of an intent start."""
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        pass
-
-    def construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
-        mapping: dict[Any, Any] = loader.construct_mapping(node, deep=True)
-        for key, value in node.value:
-            if key.value == "examples":
-                mapping["__line__"] = value.start_mark.line + 1
-        return mapping
-
-    Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, construct_mapping)
-    return Loader
 
 
 def _rasa_examples(name: str, block: dict[str, Any]) -> Records:

@@ -11,9 +11,9 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +45,9 @@ FORMAT_OF_EXTENSION = {extension: format for format, (_, _, known) in READERS.it
 COMPRESSIBLE_FORMATS = ("csv", "tsv", "jsonl", "text")
 
 
-def read_jsonl(source: Source, lines: Iterator[str] | None = None) -> Records:
-    """Read JSON lines: one object a line. The lines are given if some of them were looked at already."""
-    for number, line in enumerate(lines or source.lines(), start=1):
+def read_jsonl(source: Source) -> Records:
+    """Read JSON lines: one object a line."""
+    for number, line in enumerate(source.lines(), start=1):
         if not line.strip():
             continue
         where = f"{source.name}, line {number}"
@@ -63,14 +63,14 @@ def read_jsonl(source: Source, lines: Iterator[str] | None = None) -> Records:
         yield number, record
 
 
-def read_text(source: Source, lines: Iterator[str] | None = None) -> Records:
-    """Read plain text: one utterance a line, without labels. See `read_jsonl` for the lines."""
+def read_text(source: Source) -> Records:
+    """Read plain text: one utterance a line, without labels."""
     if source.labels == "required":
         raise DataError(
             f"{source.name}: a plain text file has no labels; give CSV, Excel, JSONL, Parquet or Rasa YAML for the "
             "known intents"
         )
-    for number, line in enumerate(lines or source.lines(), start=1):
+    for number, line in enumerate(source.lines(), start=1):
         yield number, {"text": line}
 
 
@@ -79,18 +79,16 @@ def read_text_or_table(source: Source) -> Records:
 
     Spreadsheet programs save tables as .txt, and a CSV file may be piped in. Its header must not become an utterance.
     """
-    lines = source.lines()
-    start = list(islice(lines, 1))
-    first = "".join(start)
+    first = "".join(source.peek(1))
     if source.options.header is not False and _may_be_header(first, source.options):
-        start += islice(lines, 1)
+        start = source.peek(2)
         if len(start) == 2 and _is_table(*start):
             source.report.note("the first line is taken for a header; name the format text if it is an utterance")
-            return read_csv(source, chain(start, lines))
+            return read_csv(source)
     elif _is_json_record(first, source.options):
         source.report.note("read as JSON lines; name the format text if these are utterances")
-        return read_jsonl(source, chain(start, lines))
-    return read_text(source, chain(start, lines))
+        return read_jsonl(source)
+    return read_text(source)
 
 
 def _may_be_header(line: str, options: ReadOptions) -> bool:
@@ -148,13 +146,12 @@ def read_records(path: str | Path, source: Source) -> Records:
     if str(path) != "-" and Path(path).is_dir():
         if source.options.format not in (None, "parquet"):
             raise DataError(f"{name}: is a directory; only Parquet is read from one, give a file")
-        from newfound.data.parquet import read_parquet_folder
+        from newfound.data.parquet import read_parquet
 
-        yield from read_parquet_folder(Path(path), source)
+        yield from read_parquet(source, Path(path))
         return
     format = format_of("-.txt" if str(path) == "-" else str(path), source.options.format)
-    file = _open(path)
-    try:
+    with _open(path, name) as file:
         stream = file
         if file.peek(2).startswith(GZIP_START):  # does not consume anything: a pipe can be read only once
             if format not in COMPRESSIBLE_FORMATS:
@@ -166,12 +163,13 @@ def read_records(path: str | Path, source: Source) -> Records:
         if stream.peek(2).startswith((b"\xff\xfe", b"\xfe\xff")) and source.options.encoding == "utf-8":
             source.options = replace(source.options, encoding="utf-16")
         source.stream = stream
-        yield from _read(format, source)
-    except OSError as error:
-        raise DataError(f"{name}: cannot be read ({error.strerror or error})") from error
-    finally:
-        if str(path) != "-":
-            file.close()
+        if format == "text" and source.options.delimiter is not None:
+            format = "csv"
+        if format == "text" and source.options.format is None:
+            yield from read_text_or_table(source)
+        else:
+            module, function, _ = READERS[format]
+            yield from getattr(import_module(f"newfound.data.{module}"), function)(source)
 
 
 def _normalize_options(options: ReadOptions) -> ReadOptions:
@@ -184,23 +182,17 @@ def _normalize_options(options: ReadOptions) -> ReadOptions:
     return replace(options, encoding=encoding, delimiter=delimiter)
 
 
-def _read(format: str, source: Source) -> Records:
-    if format == "text" and source.options.delimiter is not None:
-        format = "csv"
-    if format == "text" and source.options.format is None:
-        return read_text_or_table(source)
-    module, function, _ = READERS[format]
-    records: Records = getattr(import_module(f"newfound.data.{module}"), function)(source)
-    return records
-
-
-def _open(path: str | Path) -> io.BufferedReader:
-    if str(path) == "-":
-        stdin: Any = sys.stdin.buffer
-        return stdin if hasattr(stdin, "peek") else io.BufferedReader(io.BytesIO(stdin.read()))
+@contextmanager
+def _open(path: str | Path, name: str) -> Iterator[io.BufferedReader]:
+    """Open a file or standard input; what the file system says while it is read is an error with its name."""
     try:
-        return Path(path).open("rb")
+        if str(path) == "-":
+            stdin: Any = sys.stdin.buffer
+            yield stdin if hasattr(stdin, "peek") else io.BufferedReader(io.BytesIO(stdin.read()))
+        else:
+            with Path(path).open("rb") as file:
+                yield file
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
+        raise DataError(f"{name}: no such file") from None
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+        raise DataError(f"{name}: cannot be read ({error.strerror or error})") from error

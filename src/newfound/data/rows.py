@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from newfound.data.corpus import FROM_LOGS, Origin
@@ -14,11 +15,9 @@ from newfound.defaults import ENCODING, LABEL_COLUMN, TEXT_COLUMN, TIME_COLUMN
 from newfound.errors import DataError
 
 if TYPE_CHECKING:
-    from newfound.data.times import DayReader
     from newfound.data.validation import Conflict
 
 FALLBACK_ENCODING = "cp1252"  # the most likely encoding of a file or line that is not UTF-8
-LINES_TO_GUESS_ENCODING = 1_000
 MAX_TEXT_LENGTH = 2_000  # characters kept of an utterance; encoders read fewer, and a longer one is likely a file
 MAX_FALLBACK_SHARE = 1 / 3  # of the letters of a line beyond ASCII; in Western European languages it is about 1 / 20
 
@@ -85,7 +84,6 @@ class ReadReport:
     n_distinct: int | None = None  # about how many distinct utterances the logs have, if only a sample was kept
     conflicts: list[Conflict] = field(default_factory=list)  # texts with several labels, which were resolved
     notes: list[str] = field(default_factory=list)  # what a user should know about how the file was read
-    days: DayReader | None = None  # what read the days of the rows; None if the file has no times
     columns: Sequence[str] = ()  # the names of all columns; none for a format without columns
     text_column: str | None = None  # the one that holds the utterances
     label_column: str | None = None
@@ -128,6 +126,10 @@ class Source:
     options: ReadOptions = DEFAULT_READ_OPTIONS
     labels: LabelUse = "required"
     times: bool = False  # whether days are wanted
+    _lines: Iterator[str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._lines = self._decoded_lines()
 
     @property
     def name(self) -> str:
@@ -142,7 +144,16 @@ class Source:
         return self.times and self.labels != "required"  # examples of known intents were not said at any time
 
     def lines(self) -> Iterator[str]:
-        """Yield the decoded lines without line ends and without a byte-order mark."""
+        """Return the decoded lines without line ends and without a byte-order mark; they can be read once."""
+        return self._lines
+
+    def peek(self, count: int) -> list[str]:
+        """Return the first lines, as many or as there are; they are still to come from `lines`."""
+        start = list(islice(self._lines, count))
+        self._lines = chain(start, self._lines)
+        return start
+
+    def _decoded_lines(self) -> Iterator[str]:
         if self.options.encoding.startswith(("utf-16", "utf-32")):
             yield from self._lines_of_wide_characters()
             return
@@ -150,11 +161,7 @@ class Source:
         for number, raw in enumerate(self.stream, start=1):
             if number == 1:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
-            line = self._decode(raw, number, may_fall_back)
-            if number == 1 and "\r" in line and "\n" not in line:  # Excel's "CSV (Macintosh)" has no other line ends
-                yield from line.removesuffix("\r").split("\r")
-                return
-            yield line.rstrip("\r\n")
+            yield self._decode(raw, number, may_fall_back).rstrip("\r\n")
 
     def _lines_of_wide_characters(self) -> Iterator[str]:
         # UTF-16 line ends are not single bytes, so such a file cannot be cut into lines before decoding.
@@ -175,10 +182,8 @@ class Source:
             if may_fall_back():
                 self.report.count("recoded", number)
                 return raw.decode(FALLBACK_ENCODING, errors="replace")
-            likely = _likely_encoding(raw + b"".join(islice(self.stream, LINES_TO_GUESS_ENCODING)), encoding)
             problem = f"byte 0x{raw[error.start]:02x} is not {encoding.upper()}"
-            guess = "" if likely is None else f" but likely {likely}"
-            raise DataError(f"{self.name}, line {number}: {problem}{guess}", "utf8", "encoding") from None
+            raise DataError(f"{self.name}, line {number}: {problem}", "utf8", "encoding") from None
         except (LookupError, ValueError):  # a codec of Python that is none of text, such as rot13
             raise unknown_encoding(encoding) from None
 
@@ -197,7 +202,8 @@ class Source:
             for line in self.stream:  # and not all of them at once: the file may be larger than the memory
                 if line.isascii():
                     continue
-                if _is_utf8(line):
+                with suppress(UnicodeDecodeError):
+                    line.decode()
                     return self.labels != "required"
                 text = line.decode(FALLBACK_ENCODING, errors="replace")
                 letters += sum(map(str.isalpha, text))
@@ -211,19 +217,3 @@ class Source:
 def unknown_encoding(name: str) -> DataError:
     """Return the error for a name that is no character encoding."""
     return DataError(f"unknown encoding {name!r}; try utf-8, cp1252 or latin-1")
-
-
-def _likely_encoding(sample: bytes, tried: str) -> str | None:
-    """Return the encoding that lines of a file are most likely in, other than the one that failed; None if unknown."""
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(sample).best()
-    return None if best is None or best.encoding in ("ascii", tried) else str(best.encoding)
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from typing import Any
 
-from newfound.data.columns import find_columns, find_columns_by_position
+from newfound.data.columns import ROWS_TO_LOOK_AT, NumberedRow, find_columns_of_table
 from newfound.data.compressed import open_zip
 from newfound.data.rows import Records, Source
-from newfound.errors import ColumnMissing, DataError, MissingExtra
+from newfound.errors import DataError, MissingExtra
 from newfound.text import first_line
 
 MAX_COLUMNS = 1_024  # more are not looked at: a workbook can claim 16,384 columns in each of a million rows
-ROWS_TO_LOOK_AT = 50
 CELL_ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"))
 
 
@@ -31,34 +30,29 @@ def read_xlsx(source: Source) -> Records:
         if_damaged="not an xlsx workbook, or protected by a password; save it as .xlsx or CSV",
         if_large="save the sheet as CSV",
     )
-    book = _open(source, content, values=True)
-    sheet, first = _find_sheet(source, book)
+    book = _open(source, content)
+    sheet, first = _find_sheet(source, list(book.worksheets))
     names = source.report.columns
     read = [names.index(name) for name in (source.report.text_column, source.report.label_column) if name is not None]
-    formulas: set[tuple[int, int]] | None = None
     for number, cells in enumerate(_cells(source, sheet, len(names)), start=1):
         if number < first or all(cell is None for cell in cells):
             continue
         values = [*cells, *[None] * (len(names) - len(cells))]
         for position in read:
-            if values[position] is None:
-                formulas = _formulas(source, content, sheet.title, read) if formulas is None else formulas
-                if (number, position) in formulas:
-                    raise DataError(
-                        f"{source.name}, line {number}: a formula whose value was never computed; open the file in a "
-                        "spreadsheet program and save it"
-                    )
-            values[position] = _text_of(source, number, values[position])
+            if values[position] in CELL_ERRORS:
+                problem = f"the cell has the error {values[position]}; correct the formula"
+                raise DataError(f"{source.name}, line {number}: {problem}")
+            values[position] = _text_of(values[position])
         yield number, dict(zip(names, values, strict=True))
 
 
-def _open(source: Source, content: bytes, *, values: bool) -> Any:
+def _open(source: Source, content: bytes) -> Any:
     try:
         import openpyxl
     except ImportError:
         raise MissingExtra(f"{source.name}: reading Excel files", "openpyxl", "excel") from None
     try:
-        return openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=values)
+        return openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     except Exception as error:  # A damaged workbook raises different types, depending on the part.
         raise _damaged(source, error) from None
 
@@ -76,13 +70,13 @@ def _cells(source: Source, sheet: Any, width: int = MAX_COLUMNS) -> Iterator[tup
         raise _damaged(source, error) from None
 
 
-def _find_sheet(source: Source, book: Any) -> tuple[Any, int]:
+def _find_sheet(source: Source, sheets: Sequence[Any]) -> tuple[Any, int]:
     """Find the columns, and return the first sheet that has them and the number of its first row of data.
 
-    If none has them, the error is about the sheet that has most of what is needed: the utterances, or else most cells.
+    If none has them, the error is about the sheet with most cells.
     """
-    problems: list[tuple[bool, int, DataError]] = []
-    sheets, notes = list(book.worksheets), source.report.notes.copy()
+    problems: list[tuple[int, DataError]] = []
+    notes = source.report.notes.copy()
     for sheet in sheets:
         start = _start_of_sheet(source, sheet)
         if not start:
@@ -91,58 +85,38 @@ def _find_sheet(source: Source, book: Any) -> tuple[Any, int]:
             others = ", ".join(repr(other.title) for other in sheets if other is not sheet)[:120]
             source.report.note(f"reading the sheet {sheet.title!r} (not {others})")
         try:
-            return sheet, _find_columns(source, sheet.title, start)
+            rows = find_columns_of_table(source, f"{source.name}, sheet {sheet.title!r}", iter(start))
+            return sheet, next(rows, (start[0][0] + 1,))[0]
         except DataError as error:
             if not error.remedies:
                 raise
-            has_text = isinstance(error, ColumnMissing) and error.role == "label"
-            problems.append((has_text, sum(len(fields) for _, fields in start), error))
+            problems.append((sum(len(fields) for _, fields in start), error))
             source.report.notes = notes.copy()  # those about a sheet that is not read are of no use
     if problems:
-        raise max(problems, key=lambda problem: problem[:2])[2]
+        raise max(problems, key=lambda problem: problem[0])[1]
     raise DataError(f"{source.name}: the workbook is empty; it needs a header line and an utterance")
 
 
-def _start_of_sheet(source: Source, sheet: Any) -> list[tuple[int, list[str]]]:
+def _start_of_sheet(source: Source, sheet: Any) -> list[NumberedRow]:
     """Return the first rows that are not empty, each with its number and without empty cells at its end."""
-    start: list[tuple[int, list[str]]] = []
+    start: list[NumberedRow] = []
     for number, cells in enumerate(_cells(source, sheet), start=1):
-        filled = [_text_of(source, number, cell, errors=False) for cell in cells]
+        filled = [_text_of(cell) for cell in cells]
         while filled and not filled[-1].strip():
             filled.pop()
         if filled:
             start.append((number, filled))
         if len(start) == ROWS_TO_LOOK_AT or number > 100 * ROWS_TO_LOOK_AT:
             break
-    return start
+    if source.options.header is not False:
+        return start
+    width = max((len(fields) for _, fields in start), default=0)
+    return [(number, fields + [""] * (width - len(fields))) for number, fields in start]
 
 
-def _find_columns(source: Source, title: str, start: Sequence[tuple[int, list[str]]]) -> int:
-    """Find the columns, and return the number of the first row of data."""
-    number, header = start[0]
-    if source.options.header is False:
-        width = max(len(fields) for _, fields in start)
-        find_columns_by_position(source, [fields + [""] * (width - len(fields)) for _, fields in start])
-        return number
-    names = [name.strip() for name in header]
-    find_columns(source, f"{source.name}, sheet {title!r}, line {number}", names)
-    return number + 1
-
-
-def _formulas(source: Source, content: bytes, title: str, positions: Sequence[int]) -> set[tuple[int, int]]:
-    """Return row and position of the formulas in these columns."""
-    sheet = _open(source, content, values=False)[title]
-    rows = enumerate(_cells(source, sheet, max(positions) + 1), start=1)
-    return {(n, i) for n, row in rows for i in positions if i < len(row) and str(row[i]).startswith("=")}
-
-
-def _text_of(source: Source, line: int, cell: Any, *, errors: bool = True) -> str:
+def _text_of(cell: Any) -> str:
     if cell is None:
         return ""
-    if isinstance(cell, str):
-        if errors and cell in CELL_ERRORS:
-            raise DataError(f"{source.name}, line {line}: the cell has the error {cell}; correct the formula")
-        return cell
     if isinstance(cell, bool):
         return str(cell).upper()
     if isinstance(cell, float) and cell.is_integer():

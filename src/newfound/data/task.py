@@ -16,8 +16,7 @@ from newfound.errors import DataError
 class DiscoveryTask:
     """Known and new intents of one corpus, with gold labels.
 
-    Gold labels are for scoring only. A method sees `observed_train` and `observed_dev`, which have no labels of new
-    intents.
+    Gold labels are for scoring only. A method sees `observed_train`, which has no labels of new intents.
 
     Attributes:
         name: What results call the task.
@@ -45,11 +44,6 @@ class DiscoveryTask:
         seen = self.train.hiding(self.new)
         labels = (None if i in self.unlabelled else label for i, label in enumerate(seen.labels))
         return Corpus(seen.texts, tuple(labels))
-
-    @property
-    def observed_dev(self) -> Corpus:
-        """The validation utterances as a method may see them."""
-        return self.dev.hiding(self.new)
 
     def gold_ids(self, corpus: Corpus) -> npt.NDArray[np.int64]:
         """Return the gold intent of each utterance as a number, [n].

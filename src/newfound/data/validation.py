@@ -6,13 +6,12 @@ with more than one label are found, and dealt with as the caller wants.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import get_args
 
-from newfound.data.corpus import Corpus, Origin, merge_days
+from newfound.data.corpus import Corpus, Origin
 from newfound.data.duplicates import DistinctSample
 from newfound.data.labels import label_text
 from newfound.data.readers import read_records
@@ -29,12 +28,11 @@ from newfound.data.rows import (
 )
 from newfound.data.times import with_days
 from newfound.defaults import Conflicts
-from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
+from newfound.errors import ColumnMissing, ConflictingLabels, DataError
 from newfound.files import csv_bytes, write_atomically
 from newfound.text import has_half_character, shorten
 
 MAX_LABEL_LENGTH = 1_000  # characters; a model folder keeps no longer names
-CONFLICTS_IN_A_MESSAGE = 3
 MAX_CHARACTERS_SHOWN = 60
 
 
@@ -82,7 +80,8 @@ def usable_rows(source: Source, records: Records, *, skip_unlabelled: bool = Fal
     """Yield the records that can be used as rows; the report counts those that are left out or changed."""
     timed = with_days(records, source) if source.reads_times else ((*record, None) for record in records)
     for line, record, day in timed:
-        text, label = _text_and_label(source, line, record)
+        where = f"{source.name}, line {line}"
+        text, label = _text_and_label(source, where, record)
         if skip_unlabelled and label is None:
             source.report.count("unlabelled", line)
             continue
@@ -90,16 +89,21 @@ def usable_rows(source: Source, records: Records, *, skip_unlabelled: bool = Fal
         if not text and (source.labels != "required" or skip_unlabelled):
             source.report.count("empty", line)
             continue
-        _check_row(source, line, text, label)
+        if not text:
+            raise DataError(f"{where}: the text is empty; fill it in or delete the row")
+        if label is None and source.labels == "required":
+            raise DataError(f"{where}: the label is empty; fill it in, or move the row to the logs")
+        check_text(text, where)
+        if label is not None:
+            check_label(label, where)
         if len(text) > MAX_TEXT_LENGTH:
             source.report.count("truncated", line)
             text = text[:MAX_TEXT_LENGTH]
         yield Row(line, text, label, _origin(day, label is not None))
 
 
-def _text_and_label(source: Source, line: int, record: Record) -> tuple[str, str | None]:
+def _text_and_label(source: Source, where: str, record: Record) -> tuple[str, str | None]:
     """Return the text and the label of a record without spaces around them; an empty label is none."""
-    where = f"{source.name}, line {line}"
     text_column, label_column = source.report.text_column or "text", source.report.label_column or "label"
     for name, role in ((text_column, "text"), (label_column, "label")):
         if name not in record and (role == "text" or source.labels == "required"):
@@ -114,30 +118,16 @@ def _text_and_label(source: Source, line: int, record: Record) -> tuple[str, str
     return (text or "").strip(), (label or "").strip() or None
 
 
-def _check_row(source: Source, line: int, text: str, label: str | None) -> None:
-    """Refuse what a model folder could not keep, and gaps in training data, which are mistakes."""
-    where = f"{source.name}, line {line}"
-    if not text:
-        raise DataError(f"{where}: the text is empty; fill it in or delete the row")
-    if label is None and source.labels == "required":
-        raise DataError(f"{where}: the label is empty; fill it in, or move the row to the logs")
-    check_text(text, where)
-    if label is not None:
-        check_label(label, where)
-
-
 def read_corpus(
     path: str | Path,
     options: ReadOptions = DEFAULT_READ_OPTIONS,
     labels: LabelUse = "required",
     *,
-    conflicts: Conflicts = "error",
     max_logs: int | None = None,
-    seed: int = 0,
 ) -> tuple[Corpus, ReadReport]:
     """Read utterances, and return what was unusual in the file as well. See `open_rows` and `collect`."""
     rows, report = open_rows(path, options, labels, times=True)
-    return collect(rows, report, labels, conflicts=conflicts, max_logs=max_logs, seed=seed), report
+    return collect(rows, report, labels, max_logs=max_logs), report
 
 
 def collect(
@@ -173,22 +163,15 @@ def collect(
     if sample is not None and sample.seen:
         report.n_distinct = None if sample.is_everything else sample.n_distinct
         corpus += sample.corpus()
-    if report.days is not None:
-        corpus = with_settled_days(corpus, report.days.settle())
-    check_corpus(corpus, report.name, labels)
-    return corpus
-
-
-def check_corpus(corpus: Corpus, name: str, labels: LabelUse) -> None:
-    """Raise a `DataError` for data without a labelled utterance if labels are required, or else without logs."""
     if labels == "required" and not corpus.intents:
-        raise DataError(
-            f"{name}: no labelled utterance; give each known intent a few, or give the logs alone if no intent is known"
-        )
+        remedy = "give each known intent a few, or give the logs alone if no intent is known"
+        raise DataError(f"{report.name}: no labelled utterance; {remedy}")
     if not len(corpus):
-        raise DataError(f"{name}: no utterance in it; it needs one text a row")
-    if labels == "optional" and not len(corpus.unlabelled()):
-        raise DataError(f"{name}: every utterance has a label; give the logs as well, or leave some labels empty")
+        raise DataError(f"{report.name}: no utterance in it; it needs one text a row")
+    if labels == "optional" and None not in corpus.labels:
+        remedy = "give the logs as well, or leave some labels empty"
+        raise DataError(f"{report.name}: every utterance has a label; {remedy}")
+    return corpus
 
 
 def check_label(label: str, where: str) -> None:
@@ -229,14 +212,6 @@ def _origin(day: str | None, labelled: bool) -> Origin:
     return Origin(labelled, days=() if day is None else ((day, 1),))
 
 
-def with_settled_days(corpus: Corpus, meant: Mapping[str, str]) -> Corpus:
-    """Return the corpus with ISO days in place of those that could be read in two ways."""
-    if not meant:
-        return corpus
-    origins = (replace(o, days=merge_days((meant.get(day, day), n) for day, n in o.days)) for o in corpus.origins)
-    return Corpus(corpus.texts, corpus.labels, tuple(origins))
-
-
 def find_conflicts(rows: Iterable[Row]) -> list[Conflict]:
     """Return the texts that have more than one label, in order. Rows without a label do not count."""
     uses: dict[str, list[tuple[int, str]]] = {}
@@ -247,17 +222,14 @@ def find_conflicts(rows: Iterable[Row]) -> list[Conflict]:
 
 
 def without_conflicts(name: str, rows: Sequence[Row], policy: Conflicts) -> tuple[list[Row], list[Conflict]]:
-    """Return the rows to keep, and the conflicts. Rows without a label are kept.
+    """Return the rows to keep, and the conflicts; these are an error by the policy of that name.
 
-    Raises:
-        ConflictingLabels: There are conflicts, and they are errors.
-        SettingsError: There is no such policy.
+    Rows without a label are kept.
     """
-    if policy not in get_args(Conflicts):
-        raise SettingsError(f"conflicts={policy!r} is not one of {', '.join(get_args(Conflicts))}")
     conflicts = find_conflicts(rows)
     if conflicts and policy == "error":
-        raise ConflictingLabels(_message(name, conflicts), conflicts)
+        where = f"{name}," if len(conflicts) == 1 else f"{name}: {len(conflicts):,} texts have several labels:"
+        raise ConflictingLabels(f"{where} {conflicts[0]}", conflicts)
     first = {conflict.text: conflict.uses[0][1] for conflict in conflicts}
     kept = [
         row
@@ -265,15 +237,6 @@ def without_conflicts(name: str, rows: Sequence[Row], policy: Conflicts) -> tupl
         if row.label is None or row.text not in first or (policy == "first" and row.label == first[row.text])
     ]
     return kept, conflicts
-
-
-def _message(name: str, conflicts: Sequence[Conflict]) -> str:
-    if len(conflicts) == 1:
-        return f"{name}, {conflicts[0]}"
-    shown = "; ".join(map(str, conflicts[:CONFLICTS_IN_A_MESSAGE]))
-    more = len(conflicts) - CONFLICTS_IN_A_MESSAGE
-    rest = f"; and {more:,} more" if more > 0 else ""
-    return f"{name}: {len(conflicts):,} texts have several labels: {shown}{rest}"
 
 
 def write_conflicts(path: Path, conflicts: Sequence[Conflict]) -> None:

@@ -13,24 +13,25 @@ which is quicker (`newfound.encoders.light`). The setting `tune` says what train
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from newfound.encoders.cache import FeatureCache, folder_name
+from newfound.encoders.cache import FeatureCache, Vectors, folder_name
 from newfound.encoders.families import family_of
 from newfound.encoders.layers import Stack
-from newfound.encoders.light import LightEncoder, NotSupported, load_sentence_transformer
+from newfound.encoders.light import LightEncoder, load_sentence_transformer
 from newfound.encoders.onnx import can_build
 from newfound.encoders.ragged import Ragged
 from newfound.encoders.registry import RELEASES, check_modules, hash_of, locate
-from newfound.encoders.tail import Features, Pooling, Tail, Tune, pool_hidden_states, pooling_of, run_trunk
-from newfound.encoders.tokenizer import TokenizerPrompt, add_prompt, prompt_of, state_of_tokenizer, write_prompt
+from newfound.encoders.tail import Features, Pooling, Tail, Tune, pool_corpus, pooling_of, run_trunk
+from newfound.encoders.tokenizer import hashed_tokenizer, prompt_of, write_prompt
 from newfound.errors import EncoderError, NotSplittable, OtherWeights
+from newfound.text import first_line
 
 if TYPE_CHECKING:
     from newfound.encoders.onnx.session import GraphSession
@@ -51,12 +52,11 @@ class Encoder:
         pooling: Pooling | None = None,
         max_length: int = MAX_LENGTH,
         cache: FeatureCache | None = None,
+        prompt: str = "",
     ) -> None:
         """Wrap a loaded SentenceTransformer or `LightEncoder`; `load_encoder` does so by name (see there)."""
         self.name = name
-        self._prompt: TokenizerPrompt | None = None
         self.graph_problem: str | None = None
-        self._kept: GraphSession | None = None
         self._hashed: tuple[list[tuple[int, int]], str] | None = None
         self.cache = cache
         self._st = sentence_transformer.eval().requires_grad_(False)
@@ -67,16 +67,13 @@ class Encoder:
         self.max_length = self._limit_length(max_length)
         self.depth = int(getattr(self.model.config, "num_hidden_layers", 0))
         self.width = int(self.model.config.hidden_size)
-        if pooling == "padded-mean" and family_of(self.model).first_position(self.model.config) != 0:
+        self.prompt = prompt if self.is_splittable() else ""  # of others, sentence-transformers adds it
+        if pooling == "padded-mean" and family_of(self.model).first_position != 0:
             raise EncoderError("pooling='padded-mean' is for BERT encoders; others number padding differently")
 
     def __sklearn_clone__(self) -> Encoder:
         """Return itself: clones of an estimator share the pretrained weights, which fits do not change."""
         return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs; it opens its own session of ONNX Runtime."""
-        return {**self.__dict__, "_kept": None}
 
     @property
     def device(self) -> torch.device:
@@ -88,13 +85,19 @@ class Encoder:
         self._st.to(device)
         return self
 
+    def with_cache(self, cache: FeatureCache | None) -> Encoder:
+        """Return an encoder with the same weights and another cache."""
+        encoder = copy(self)
+        encoder.cache = cache
+        return encoder
+
     def variant(self, *, pooling: Pooling | None = None, max_length: int = MAX_LENGTH) -> Encoder:
         """Return an encoder with the same weights and another pooling or length; itself if both are the same."""
         if pooling in (None, self.pooling) and self._limit_length(max_length) == self.max_length:
             return self
-        other = Encoder(self.name, self._st, pooling=pooling, max_length=max_length, cache=self.cache)
-        other._prompt = self._prompt
-        return other
+        return Encoder(
+            self.name, self._st, pooling=pooling, max_length=max_length, cache=self.cache, prompt=self.prompt
+        )
 
     def session(self, tail: Tail | None = None, dense: torch.nn.Linear | None = None) -> GraphSession | None:
         """Return what computes vectors with ONNX Runtime, which is chosen on a CPU; None if torch is to do it.
@@ -107,13 +110,10 @@ class Encoder:
         from newfound.encoders.onnx.engine import open_session
 
         try:
-            session = open_session(self, tail, dense)
-        except EncoderError as error:
-            self.graph_problem = f"{error}; torch encodes instead"
+            return open_session(self, tail, dense)
+        except Exception as error:  # protobuf and ONNX Runtime have many types, as for a graph of more than 2 GB
+            self.graph_problem = f"encoder {self.name!r} has no ONNX graph: {first_line(error)}; torch encodes instead"
             return None
-        if tail is None and dense is None:
-            self._kept = session  # so that the next call finds it open
-        return session
 
     def _limit_length(self, max_length: int) -> int:
         return min(max_length, int(self._st.max_seq_length or MAX_LENGTH))
@@ -123,31 +123,13 @@ class Encoder:
         state = self._st.state_dict()
         stamp = [(t.data_ptr(), t._version) for t in state.values()]  # torch counts the changes of a tensor
         if self._hashed is None or self._hashed[0] != stamp:
-            self._hashed = stamp, hash_of(state, state_of_tokenizer(self.tokenizer), self.pooling, str(self.normalize))
+            tokenizer = hashed_tokenizer(self.tokenizer, self.prompt)
+            self._hashed = stamp, hash_of(state, tokenizer, self.pooling, str(self.normalize))
         return self._hashed[1]
-
-    def weights_precision(self) -> str:
-        """Return the precision that the weights really have: float16 if rounding to it changes none of them."""
-        weights = [t for t in self._st.state_dict().values() if t.is_floating_point()]
-        return "float16" if all(torch.equal(t.half().to(t.dtype), t) for t in weights) else "float32"
-
-    @property
-    def prompt(self) -> str:
-        """What is put before every text; empty if nothing is."""
-        return "" if self._prompt is None else self._prompt.text
-
-    def add_prompt(self, text: str) -> None:
-        """Put a prompt before every text from now on; the encoder's hash becomes another one."""
-        self._prompt, self._hashed = add_prompt(self.tokenizer, text), None
-
-    def without_prompt(self) -> AbstractContextManager[None]:
-        """Tokenise without the prompt for a while; not while another thread encodes."""
-        return nullcontext() if self._prompt is None else self._prompt.leave_out()
 
     def save(self, folder: Path) -> None:
         """Write the encoder to a folder that `load_encoder` can read."""
-        with self.without_prompt():  # it is written where sentence-transformers looks for it
-            self._st.save(str(folder), create_model_card=False, safe_serialization=True)
+        self._st.save(str(folder), create_model_card=False, safe_serialization=True)
         if self.is_splittable():  # otherwise sentence-transformers adds its own
             write_prompt(folder, self.prompt)
 
@@ -178,11 +160,23 @@ class Encoder:
             trunk = Stack(self.model, 0, cut, embeddings=True, copy_weights=True).requires_grad_(False)
         return Tail(stack, self.pooling, self.normalize, trunk)
 
+    def whole(self, tail: Tail | None = None) -> Tail:
+        """Return the encoder from the token ids on, with a trained end in the place of its own last layers."""
+        if tail is None or tail.stack is None:
+            return Tail(self._trunk(0), self.pooling, self.normalize).eval()
+        if tail.stack.embeddings is not None:
+            return tail.eval()
+        return Tail(tail.stack, self.pooling, self.normalize, self._trunk(len(tail.stack.layers))).eval()
+
     def tokenize(self, texts: Sequence[str]) -> Features:
-        """Return the token ids of texts, with the special tokens, cut at `max_length`."""
+        """Return the token ids of texts after the prompt, with the special tokens, cut at `max_length`."""
         padding = "max_length" if self.pooling == "padded-mean" else False
         batch = self.tokenizer(
-            list(texts), truncation=True, max_length=self.max_length, padding=padding, return_attention_mask=True
+            [self.prompt + text if text else text for text in texts],
+            truncation=True,
+            max_length=self.max_length,
+            padding=padding,
+            return_attention_mask=True,
         )
         lengths = torch.tensor([sum(mask) for mask in batch["attention_mask"]]) if padding else None
         return Features(Ragged.of(batch["input_ids"]), lengths)
@@ -192,32 +186,32 @@ class Encoder:
 
         With `trunk_dropout` the tail runs the frozen layers itself, so that its input is token ids.
         """
-        tokens = self.tokenize(texts) if tune.layers or self.is_splittable() else None
-        if tokens is not None and (tune.everything or (trunk_dropout and tune.layers)):
+        if not tune.layers:
+            return Features(Ragged(torch.from_numpy(self.vectors(texts)), torch.arange(len(texts) + 1)))
+        tokens = self.tokenize(texts)
+        if tune.everything or trunk_dropout:
             return tokens
+        return Features(run_trunk(self._trunk(tune.layers), tokens), tokens.unpadded_lengths)
 
-        def compute(rows: list[int]) -> Ragged:
-            if tokens is None:
-                vectors = self._st.encode([texts[i] for i in rows], convert_to_tensor=True).cpu().float()
-                return Ragged(vectors, torch.arange(len(rows) + 1))
-            session = None if tune.layers else self.session()
-            if session is not None:
-                from newfound.encoders.onnx.engine import vectors_of
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of the frozen encoder, [n, d], from the cache if there is one; equal texts run once."""
+        if self.cache is not None:
+            return self.cache.fetch(self._cache_key(), texts, self._compute_vectors)
+        place: dict[str, int] = {}
+        rows = [place.setdefault(text, len(place)) for text in texts]
+        return self._compute_vectors(list(place))[rows]
 
-                vectors = torch.from_numpy(vectors_of(session, tokens, rows, max_width=self.max_length))
-                return Ragged(vectors, torch.arange(len(rows) + 1))
-            trunk = self._trunk(tune)
-            assert trunk is not None
-            pool = None if tune.layers else partial(pool_hidden_states, pooling=self.pooling, normalize=self.normalize)
-            return run_trunk(trunk, tokens, rows, pool)
+    def _compute_vectors(self, texts: Sequence[str]) -> Vectors:
+        if not self.is_splittable():
+            encoded: Vectors = self._st.encode(list(texts), convert_to_tensor=True).cpu().float().numpy()
+            return encoded
+        tokens, session = self.tokenize(texts), self.session()
+        if session is not None:
+            from newfound.encoders.onnx.engine import vectors_of
 
-        if self.cache is not None and not tune.layers:  # hidden states are large, and depend on what is run together
-            data = self.cache.fetch(self._cache_key(tune), texts, compute)
-        elif tune.layers:
-            data = compute(list(range(len(texts))))
-        else:
-            data = _compute_distinct(texts, compute)
-        return Features(data, tokens.unpadded_lengths if tokens is not None and tune.layers else None)
+            return vectors_of(session, tokens, max_width=self.max_length)
+        pooled: Vectors = pool_corpus(self.whole(), tokens).numpy()
+        return pooled
 
     def with_noise(self, features: Features, texts: Sequence[str], tune: Tune, *, seeds: Sequence[int]) -> Features:
         """Return the features with noisy ones added: the output of the trunk with dropout, once per seed.
@@ -225,14 +219,13 @@ class Encoder:
         Dropout in the frozen layers is part of what makes two views of an utterance differ. Training draws from these
         stored runs, which costs nothing in a step.
         """
-        trunk = self._trunk(tune)
-        if trunk is None or not tune.layers or tune.everything or not seeds:
+        if not tune.layers or tune.everything or not seeds:
             return features
-        tokens = self.tokenize(texts)
+        trunk, tokens = self._trunk(tune.layers), self.tokenize(texts)
         noisy = []
         for seed in seeds:
             torch.manual_seed(seed)
-            run = run_trunk(trunk.train(), tokens, list(range(len(texts))), keep_on_device=True)
+            run = run_trunk(trunk.train(), tokens, keep_on_device=True)
             noisy.append(run.flat.to(features.data.flat.dtype))
         trunk.eval()
         return Features(features.data, features.unpadded_lengths, torch.stack(noisy))
@@ -246,29 +239,17 @@ class Encoder:
         # `pool_hidden_states` would skip more than transformer, pooling and normalisation, for instance a Dense module.
         return len(list(self._st)) <= 3
 
-    def _trunk(self, tune: Tune) -> Stack | None:
-        if not self.is_splittable():
-            return None
-        return Stack(self.model, 0, self.depth - tune.layers, embeddings=True, copy_weights=False).eval()
+    def _trunk(self, trained_layers: int) -> Stack:
+        return Stack(self.model, 0, self.depth - trained_layers, embeddings=True, copy_weights=False).eval()
 
-    def _cache_key(self, tune: Tune) -> dict[str, str | int]:
-        trunk = self._trunk(tune)
-        state = self._st.state_dict() if trunk is None else trunk.state_dict()
-        pooling = "" if tune.layers else f"{self.pooling}, normalized: {self.normalize}"
-        # Where sentence-transformers encodes, it adds the prompt; a known trunk has it in its tokenizer.
-        prompt = [str(self._st.prompts.get(self._st.default_prompt_name) or "")] if trunk is None else []
-        return {
-            "weights": hash_of(state, state_of_tokenizer(self.tokenizer), *prompt),
-            "layer": self.depth - tune.layers,
-            "padding": str(self.pooling == "padded-mean"),
-            "pooling": pooling,
-            "max_length": self.max_length,
-            "dtype": "float32",
-        }
+    def _cache_key(self) -> dict[str, str | int]:
+        """Return all that the vectors of the frozen encoder depend on besides the texts."""
+        own = "" if self.is_splittable() else str(self._st.prompts.get(self._st.default_prompt_name) or "")
+        return {"weights": self.weights_hash(), "prompt of sentence-transformers": own, "max_length": self.max_length}
 
     def vectors_folder(self) -> str:
         """Return the name of the folder in a feature cache that has the vectors of the frozen encoder."""
-        return folder_name(self._cache_key(self.tune("heads")))
+        return folder_name(self._cache_key())
 
 
 def load_encoder(
@@ -300,39 +281,13 @@ def load_encoder(
     check_modules(folder)
     if prompt is None:
         prompt = prompt_of(folder, RELEASES[name].repo if name in RELEASES else name)
-    make = partial(Encoder, name, pooling=pooling, max_length=max_length, cache=cache)
+    make = partial(Encoder, name, pooling=pooling, max_length=max_length, cache=cache, prompt=prompt)
     if not whole and (weights_hash is not None or (name in RELEASES and RELEASES[name].is_light)):
-        with suppress(NotSupported):  # then, and if the hash is another, sentence-transformers loads it
-            light = make(LightEncoder.load(folder))
-            if _is_the_one(light, prompt, weights_hash):
-                return light
+        light = LightEncoder.load(folder)
+        encoder = None if light is None else make(light)
+        if encoder is not None and weights_hash in (None, encoder.weights_hash()):
+            return encoder
     encoder = make(load_sentence_transformer(folder))
-    if not _is_the_one(encoder, prompt, weights_hash):
+    if weights_hash not in (None, encoder.weights_hash()):
         raise OtherWeights(name)
     return encoder
-
-
-def _is_the_one(encoder: Encoder, prompt: str, weights_hash: str | None) -> bool:
-    """Give a loaded encoder its prompt, and return whether its hash is the expected one, if one is.
-
-    A model that was fitted on an encoder without its prompt has the hash of that encoder, and gets it. Of encoders
-    whose layers are not known, sentence-transformers adds the prompt.
-    """
-    if weights_hash is not None and encoder.weights_hash() == weights_hash:
-        return True
-    if prompt and encoder.is_splittable():
-        encoder.add_prompt(prompt)
-        return weights_hash is None or encoder.weights_hash() == weights_hash
-    return weights_hash is None
-
-
-def _compute_distinct(texts: Sequence[str], compute: Callable[[list[int]], Ragged]) -> Ragged:
-    """Return the vectors of texts without any cache; equal texts are computed once."""
-    first: dict[str, int] = {}
-    for i, text in enumerate(texts):
-        first.setdefault(text, i)
-    if len(first) == len(texts):
-        return compute(list(range(len(texts))))
-    place = {text: i for i, text in enumerate(first)}
-    vectors = compute(list(first.values())).flat
-    return Ragged(vectors[[place[text] for text in texts]], torch.arange(len(texts) + 1))

@@ -1,13 +1,13 @@
-"""The encoder families whose layers newfound can run and train: one function and one entry in `FAMILIES` for each.
+"""The encoder families whose layers newfound can run and train, each an entry in `FAMILIES`.
 
-The families compute the same thing (post-norm self-attention and feed-forward) with differently named modules. The
-function reads a layer of its family into `LayerParts`, which `newfound.encoders.layers` runs.
+The families compute the same thing (post-norm self-attention and feed-forward) with differently named modules. A family
+says where in a layer the parts are that `newfound.encoders.layers` runs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -34,72 +34,22 @@ class LayerParts:
     narrow: nn.Module  # second linear layer of the feed-forward block
     output_norm: nn.Module
     attention_dropout: float  # of the attention weights
-    out_dropout: float  # after `out`
     feed_dropout: float  # after `narrow`
+    out_dropout: float = 0.0  # after `out`
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How the layers of one model family are read: functions of a layer, a model or its config."""
+    """Where a model family has what its layers consist of."""
 
-    parts: Callable[[Any], LayerParts]
-    layers: Callable[[Any], nn.ModuleList]
-    first_position: Callable[[Any], int]  # the position id of a text's first token
-    distances: Callable[[Any], nn.Embedding] | None = None  # of tokens, for `relative_bias`; None if it has none
+    places: Mapping[str, str]  # of the parts in a layer, by their names in `LayerParts`
+    layers: str = "encoder.layer"  # their place in a model
+    first_position: int | None = 0  # the position id of a text's first token; None for the one after the padding's id
+    distances: str | None = None  # the place of the embedding for `relative_bias` in a model; None if it has none
 
-
-def _bert_layer(layer: Any) -> LayerParts:
-    attention, output = layer.attention, layer.output
-    return LayerParts(
-        query=attention.self.query,
-        key=attention.self.key,
-        value=attention.self.value,
-        out=attention.output.dense,
-        attention_norm=attention.output.LayerNorm,
-        widen=layer.intermediate.dense,
-        activation=layer.intermediate.intermediate_act_fn,
-        narrow=output.dense,
-        output_norm=output.LayerNorm,
-        attention_dropout=attention.self.dropout.p,
-        out_dropout=attention.output.dropout.p,
-        feed_dropout=output.dropout.p,
-    )
-
-
-def _mpnet_layer(layer: Any) -> LayerParts:
-    attention, output = layer.attention, layer.output
-    return LayerParts(
-        query=attention.attn.q,
-        key=attention.attn.k,
-        value=attention.attn.v,
-        out=attention.attn.o,
-        attention_norm=attention.LayerNorm,
-        widen=layer.intermediate.dense,
-        activation=layer.intermediate.intermediate_act_fn,
-        narrow=output.dense,
-        output_norm=output.LayerNorm,
-        attention_dropout=attention.attn.dropout.p,
-        out_dropout=attention.dropout.p,
-        feed_dropout=output.dropout.p,
-    )
-
-
-def _distilbert_layer(layer: Any) -> LayerParts:
-    attention, feed_forward = layer.attention, layer.ffn
-    return LayerParts(
-        query=attention.q_lin,
-        key=attention.k_lin,
-        value=attention.v_lin,
-        out=attention.out_lin,
-        attention_norm=layer.sa_layer_norm,
-        widen=feed_forward.lin1,
-        activation=feed_forward.activation,
-        narrow=feed_forward.lin2,
-        output_norm=layer.output_layer_norm,
-        attention_dropout=attention.dropout.p,
-        out_dropout=0.0,  # there is no dropout after attention
-        feed_dropout=feed_forward.dropout.p,
-    )
+    def parts(self, layer: nn.Module) -> LayerParts:
+        """Return the parts of a layer."""
+        return LayerParts(**{part: attrgetter(place)(layer) for part, place in self.places.items()})
 
 
 def relative_bias(embedding: nn.Embedding, length: int) -> Tensor:
@@ -121,15 +71,52 @@ def relative_bias(embedding: nn.Embedding, length: int) -> Tensor:
     return bias.permute(2, 0, 1)[None]
 
 
-_layers = attrgetter("encoder.layer")
-_bert = Family(_bert_layer, _layers, lambda config: 0)
-_roberta = Family(_bert_layer, _layers, lambda config: int(config.pad_token_id) + 1)  # the ids up to it are reserved
+_BERT_FEED_FORWARD = {
+    "widen": "intermediate.dense",
+    "activation": "intermediate.intermediate_act_fn",
+    "narrow": "output.dense",
+    "output_norm": "output.LayerNorm",
+    "feed_dropout": "output.dropout.p",
+}
+_BERT = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "out": "attention.output.dense",
+    "attention_norm": "attention.output.LayerNorm",
+    "attention_dropout": "attention.self.dropout.p",
+    "out_dropout": "attention.output.dropout.p",
+    **_BERT_FEED_FORWARD,
+}
+_MPNET = {
+    "query": "attention.attn.q",
+    "key": "attention.attn.k",
+    "value": "attention.attn.v",
+    "out": "attention.attn.o",
+    "attention_norm": "attention.LayerNorm",
+    "attention_dropout": "attention.attn.dropout.p",
+    "out_dropout": "attention.dropout.p",
+    **_BERT_FEED_FORWARD,
+}
+_DISTILBERT = {
+    "query": "attention.q_lin",
+    "key": "attention.k_lin",
+    "value": "attention.v_lin",
+    "out": "attention.out_lin",
+    "attention_norm": "sa_layer_norm",
+    "attention_dropout": "attention.dropout.p",
+    "widen": "ffn.lin1",
+    "activation": "ffn.activation",
+    "narrow": "ffn.lin2",
+    "output_norm": "output_layer_norm",
+    "feed_dropout": "ffn.dropout.p",
+}
 FAMILIES: dict[str, Family] = {
-    "bert": _bert,
-    "roberta": _roberta,
-    "xlm-roberta": _roberta,
-    "mpnet": Family(_mpnet_layer, _layers, lambda config: 2, attrgetter("encoder.relative_attention_bias")),
-    "distilbert": Family(_distilbert_layer, attrgetter("transformer.layer"), lambda config: 0),
+    "bert": Family(_BERT),
+    "roberta": Family(_BERT, first_position=None),
+    "xlm-roberta": Family(_BERT, first_position=None),
+    "mpnet": Family(_MPNET, first_position=2, distances="encoder.relative_attention_bias"),
+    "distilbert": Family(_DISTILBERT, "transformer.layer"),
 }
 """The families by the `model_type` of a transformers config."""
 

@@ -160,8 +160,7 @@ def likely_languages(encoder: Encoder, texts: Sequence[str]) -> Tensor | None:
 def language_warning(encoder: Encoder, known_texts: Sequence[str], log_texts: Sequence[str] = ()) -> str | None:
     """Return what to say about utterances that are not in an encoder's language; None if there is nothing to say."""
     name = encoder.name
-    with encoder.without_prompt():
-        known, logs = (foreign_share(encoder.tokenizer, texts) or 0.0 for texts in (known_texts, log_texts))
+    known, logs = (foreign_share(encoder.tokenizer, texts) or 0.0 for texts in (known_texts, log_texts))
     if max(logs, known) <= MAX_SHARE_OF_FOREIGN_TEXTS:
         return None
     remedy = f"the encoder `{MULTILINGUAL_ENCODER}` is made for several languages"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -20,7 +21,9 @@ from newfound.encoders.ragged import Packing
 MASKED_SCORE = -1e4  # far below any attention score, and far from overflow in half precision
 
 
-def layer_forward(parts: LayerParts, h: Tensor, mask: Tensor, *, heads: int, training: bool) -> Tensor:
+def layer_forward(
+    parts: LayerParts, h: Tensor, mask: Tensor, *, heads: int, training: bool, attention_dropout: bool = True
+) -> Tensor:
     """Return the hidden states [W x L, d] after one post-norm layer with H attention heads.
 
     The hidden states `h` are [W x L, d], the additive attention mask [W, 1 or H, L, L].
@@ -29,9 +32,8 @@ def layer_forward(parts: LayerParts, h: Tensor, mask: Tensor, *, heads: int, tra
     weight = torch.cat([p.weight for p in projections])
     qkv = F.linear(h, weight, torch.cat([p.bias for p in projections]))  # [W x L, 3d]
     q, k, v = (x.transpose(1, 2) for x in qkv.view(len(mask), mask.shape[-1], 3, heads, -1).unbind(2))  # [W, H, L, d/H]
-    a = F.scaled_dot_product_attention(
-        q, k, v, attn_mask=mask.to(q.dtype), dropout_p=parts.attention_dropout if training else 0.0
-    )
+    dropout = parts.attention_dropout if training and attention_dropout else 0.0
+    a = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype), dropout_p=dropout)
     a = parts.out(a.transpose(1, 2).reshape(h.shape))
     h = parts.attention_norm(h + F.dropout(a, parts.out_dropout, training))
     f = parts.narrow(parts.activation(parts.widen(h)))
@@ -49,14 +51,16 @@ class Stack(nn.Module):
         """
         super().__init__()
         family = family_of(model)
-        self._parts = family.parts
+        self._family = family
+        self.attention_dropout = True  # in training
         self.heads = int(model.config.num_attention_heads)
-        self.first_position = family.first_position(model.config)
+        at = family.first_position
+        self.first_position = int(model.config.pad_token_id) + 1 if at is None else at
         take: Callable[[Any], Any] = copy.deepcopy if copy_weights else lambda module: module
-        self.layers = nn.ModuleList(take(layer) for layer in family.layers(model)[first:last])
+        self.layers = nn.ModuleList(take(layer) for layer in attrgetter(family.layers)(model)[first:last])
         self.embeddings: nn.Module | None = take(model.embeddings) if embeddings else None
         self.relative_attention_bias: nn.Embedding | None = (
-            None if family.distances is None else take(family.distances(model))
+            None if family.distances is None else take(attrgetter(family.distances)(model))
         )
 
     def forward(self, x: Tensor, packing: Packing, keys: Tensor) -> Tensor:
@@ -74,11 +78,18 @@ class Stack(nn.Module):
             mask = mask + bias
         mask = mask.repeat(views, 1, 1, 1)
         for parts in self.parts():
-            x = layer_forward(parts, x, mask, heads=self.heads, training=self.training)
+            x = layer_forward(
+                parts,
+                x,
+                mask,
+                heads=self.heads,
+                training=self.training,
+                attention_dropout=self.attention_dropout,
+            )
         return x
 
     def parts(self) -> list[LayerParts]:
-        return [self._parts(layer) for layer in self.layers]
+        return [self._family.parts(layer) for layer in self.layers]
 
     def bias(self, length: int) -> Tensor | None:
         """Return the relative position bias [1, H, L, L] for sequences of this length; None if there is none."""

@@ -28,8 +28,12 @@ WEIGHTS_FILE, TOKENIZER_FILE = "model.safetensors", "tokenizer.json"
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta")
 # Settings that change what the layers compute, with the only values that are supported.
 REQUIRED_SETTINGS = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
-DROPOUT_SETTINGS = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
-DEFAULT_SETTINGS = {**DROPOUT_SETTINGS, "layer_norm_eps": 1e-12, "pad_token_id": 0}
+DEFAULT_SETTINGS = {
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.1,
+    "layer_norm_eps": 1e-12,
+    "pad_token_id": 0,
+}
 TRANSFORMER_SETTINGS = {
     "do_lower_case": False,
     "transformer_task": "feature-extraction",
@@ -40,10 +44,6 @@ COUNT_SETTINGS = """
 vocab_size hidden_size num_hidden_layers num_attention_heads intermediate_size max_position_embeddings type_vocab_size
 pad_token_id
 """.split()
-
-
-class NotSupported(Exception):
-    """The encoder is not one that this module can load."""
 
 
 class _Linear(nn.Linear):
@@ -166,36 +166,27 @@ def _quietly() -> Iterator[None]:
         logger.setLevel(level)
 
 
-class LightEncoder(nn.Module):
+class LightEncoder(nn.Sequential):
     """Stands for a SentenceTransformer, of which it has the parts that newfound runs."""
 
     def __init__(
         self, folder: Path, modules: Sequence[nn.Module], tokenizer: LightTokenizer, max_seq_length: int
     ) -> None:
         """Put an encoder from a folder together: transformer, pooling, and perhaps normalisation."""
-        super().__init__()
-        for number, module in enumerate(modules):
-            self.add_module(str(number), module)
+        super().__init__(*modules)
         self.folder, self.tokenizer, self.max_seq_length = folder, tokenizer, max_seq_length
-
-    def __iter__(self) -> Iterator[nn.Module]:
-        return iter(self._modules[name] for name in self._modules)  # type: ignore[misc]
 
     def save(self, folder: str, **options: Any) -> None:
         """Write the encoder as sentence-transformers does."""
         load_sentence_transformer(self.folder).save(folder, **options)
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Load an encoder from its folder.
-
-        Raises:
-            NotSupported: The encoder has to be loaded by sentence-transformers.
-        """
+    def load(cls, folder: Path) -> Self | None:
+        """Return the encoder in a folder; None if it has to be loaded by sentence-transformers."""
         try:
             return cls._load(folder)
-        except Exception as error:  # such as a damaged file: sentence-transformers says what is wrong with it
-            raise NotSupported(str(error)) from None
+        except Exception:  # such as a damaged file: sentence-transformers says what is wrong with it
+            return None
 
     @classmethod
     def _load(cls, folder: Path) -> Self:
@@ -208,10 +199,10 @@ class LightEncoder(nn.Module):
         weights.pop("embeddings.position_ids", None)
         layers = {name.split(".")[2] for name in weights if name.startswith("encoder.layer.")}
         if len(layers) != config.num_hidden_layers:  # before any layer is made: the number may be huge
-            raise NotSupported("its weights have another number of layers")
+            raise ValueError("its weights have another number of layers")
         transformer = LightTransformer(config, has_pooler="pooler.dense.weight" in weights)
         if set(transformer.model.state_dict()) != set(weights):
-            raise NotSupported("its weights have other names")
+            raise ValueError("its weights have other names")
         transformer.model.load_state_dict(weights, assign=True)
         modules = [transformer, Pooling(pooling), *([Normalize()] if normalize else [])]
         # As sentence-transformers: its own setting counts as it is, the tokenizer's up to the number of positions.
@@ -222,11 +213,11 @@ class LightEncoder(nn.Module):
 def _read_config(folder: Path) -> SimpleNamespace:
     settings = {**DEFAULT_SETTINGS, **REQUIRED_SETTINGS, **_read_json(folder / "config.json")}
     if settings.get("model_type") not in MODEL_TYPES:
-        raise NotSupported(f"model type {settings.get('model_type')!r}")
+        raise ValueError(f"model type {settings.get('model_type')!r}")
     if any(settings[name] != value for name, value in REQUIRED_SETTINGS.items()):
-        raise NotSupported("its config has settings that change the layers")
+        raise ValueError("its config has settings that change the layers")
     if any(type(settings.get(name)) is not int for name in COUNT_SETTINGS):
-        raise NotSupported("its config does not state all sizes")
+        raise ValueError("its config does not state all sizes")
     return SimpleNamespace(**settings)
 
 
@@ -234,20 +225,16 @@ def _read_modules(folder: Path) -> tuple[str, bool, int | None]:
     """Return the pooling, whether vectors are normalised, and the largest number of tokens if it is set."""
     if not (folder / "modules.json").is_file():  # a plain transformers model, which is pooled by its mean
         if any((folder / name).exists() for name in ("sentence_bert_config.json", "1_Pooling")):
-            raise NotSupported("parts of a sentence-transformers model")
+            raise ValueError("parts of a sentence-transformers model")
         return "mean", False, None
     modules = _read_json(folder / "modules.json")
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]) or modules[0]["path"]:
-        raise NotSupported(f"its modules are {kinds}")
+        raise ValueError(f"its modules are {kinds}")
     own = _read_json(folder / "sentence_bert_config.json")
-    if any(own.get(name, value) != value for name, value in TRANSFORMER_SETTINGS.items()) or (
-        set(own) - set(TRANSFORMER_SETTINGS) - {"max_seq_length"}
-    ):
-        raise NotSupported("its transformer has other settings")
-    most = own.get("max_seq_length")
-    if most is not None and type(most) is not int:
-        raise NotSupported("its length is not a number")
+    most = own.pop("max_seq_length", None)
+    if {**TRANSFORMER_SETTINGS, **own} != TRANSFORMER_SETTINGS or not isinstance(most, int | None):
+        raise ValueError("its transformer has other settings")
     return _pooling(_read_json(folder / modules[1]["path"] / "config.json")), len(kinds) == 3, most
 
 
@@ -257,7 +244,7 @@ def _pooling(settings: dict[str, Any]) -> str:
     chosen = [flags.get(name, name) for name, value in settings.items() if name.startswith("pooling_mode_") and value]
     mode = settings.get("pooling_mode", chosen[0] if len(chosen) == 1 else None)
     if mode not in flags.values() or not settings.get("include_prompt", True):
-        raise NotSupported(f"its pooling is {mode!r}")
+        raise ValueError(f"its pooling is {mode!r}")
     return str(mode)
 
 
@@ -268,13 +255,13 @@ def _read_tokenizer(folder: Path, config: SimpleNamespace) -> tuple[LightTokeniz
     settings = _read_json(folder / "tokenizer_config.json")
     sides = {settings.get(name, "right") for name in ("truncation_side", "padding_side")}
     if sides != {"right"} or settings.get("split_special_tokens", False):
-        raise NotSupported("its tokenizer has other settings")
+        raise ValueError("its tokenizer has other settings")
     backend = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
     names = {name: _token(settings.get(name)) for name in ("pad_token", "unk_token")}
     ids = {name: backend.token_to_id(token) for name, token in names.items() if token is not None}
     pad_id = ids.get("pad_token")
     if pad_id is None:
-        raise NotSupported("its tokenizer has no padding")
+        raise ValueError("its tokenizer has no padding")
     most = settings.get("model_max_length")
     tokenizer = LightTokenizer(backend, str(names["pad_token"]), pad_id, ids.get("unk_token"))
     return tokenizer, config.max_position_embeddings if not isinstance(most, int | float) else int(most)

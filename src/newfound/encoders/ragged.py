@@ -9,6 +9,7 @@ a captured CUDA graph needs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,47 +67,18 @@ class Batch:
     @classmethod
     def of(cls, lengths: Tensor, rows: Tensor, device: torch.device) -> Batch:
         """Lay out one batch of row numbers, given the token counts of the whole corpus (both on the CPU)."""
-        return lay_out(lengths, rows[None], device).batch(0)
+        numbers, batch_of = lay_out(lengths, rows[None], device)
+        return batch_of(numbers[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Batches of equal size with the same windows, so that a captured step can process one after another."""
-
-    numbers: Tensor  # [steps, 3, B] rows, order and start of each batch
-    windows: int
-    width: int
-    max_rows_per_window: int
-
-    def batch(self, step: int) -> Batch:
-        return self.over(self.numbers[step])
-
-    def over(self, numbers: Tensor) -> Batch:
-        """Return the batch that reads its rows, order and start from a buffer [3, B]."""
-        return Batch(numbers[0], numbers[1], numbers[2], self.windows, self.width, self.max_rows_per_window)
-
-
-@dataclass(frozen=True, slots=True)
-class RaggedBatches:
-    """Makes the batches of one corpus. The training loop gets this object, and need not know what a batch is."""
-
-    lengths: Tensor  # token counts of all rows of the corpus, on the CPU
-    device: torch.device  # where the batches go
-
-    def batch(self, rows: Tensor) -> Batch:
-        """Lay out one batch of these row numbers (CPU)."""
-        return Batch.of(self.lengths, rows, self.device)
-
-    def layout(self, batches: Tensor) -> Layout:
-        """Lay out many batches [steps, B] with the same windows."""
-        return lay_out(self.lengths, batches, self.device)
-
-
-def lay_out(lengths: Tensor, batches: Tensor, device: torch.device) -> Layout:
+def lay_out(lengths: Tensor, batches: Tensor, device: torch.device) -> tuple[Tensor, Callable[[Tensor], Batch]]:
     """Lay out batches in windows: longest rows first, each into the last window while it fits there.
 
     A window is as wide as the longest row, rounded up. A row that does not fit into the last window begins another. The
     token counts of all rows of the corpus and the row numbers of each batch, [steps, B], are on the CPU.
+
+    Returns rows, order and start of each batch, [steps, 3, B], and the function that makes a batch of a buffer [3, B]
+    of them. All batches have the same windows, so that a captured step can process one after another.
     """
     sorted_lengths, order = lengths[batches].sort(dim=1, descending=True, stable=True)
     row_lengths = sorted_lengths.numpy()  # [steps, B], descending
@@ -131,7 +103,8 @@ def lay_out(lengths: Tensor, batches: Tensor, device: torch.device) -> Layout:
     windows = int(window.max()) + 1
     rows_per_window = np.bincount((window + np.arange(steps)[:, None] * windows).ravel())
     numbers = torch.stack([batches, order, torch.from_numpy(start)], dim=1).to(device)
-    return Layout(numbers, windows, width, int(rows_per_window.max()))
+    most = int(rows_per_window.max())
+    return numbers, lambda buffer: Batch(buffer[0], buffer[1], buffer[2], windows, width, most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from newfound.errors import EncoderError
 from newfound.text import first_line
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from torch import Tensor
 
 
@@ -132,15 +134,16 @@ def check_modules(folder: Path) -> None:
             raise EncoderError(f"{path}: the path {module_path!r} leads out of the encoder folder; refused")
 
 
-def hash_of(state: dict[str, Tensor], *extra: str) -> str:
-    """Return a SHA-256 of tensors by name, and of further texts."""
-    import torch
+def hash_of(state: Mapping[str, Tensor | npt.NDArray[Any]], *extra: str) -> str:
+    """Return a SHA-256 of tensors or arrays by name, and of further texts."""
+    import numpy as np  # the command line reads names of encoders without it
 
     digest = hashlib.sha256()
     for name in sorted(state):
-        tensor = state[name].detach().cpu().contiguous()
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.view(torch.uint8).numpy().data if tensor.ndim else bytes(str(tensor.item()), "ascii"))
+        value = state[name]
+        array = value if isinstance(value, np.ndarray) else value.detach().cpu().numpy()
+        digest.update(f"{name} torch.{array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data if array.ndim else str(array.item()).encode())
     for text in extra:
         digest.update(text.encode())
     return digest.hexdigest()

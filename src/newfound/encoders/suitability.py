@@ -40,7 +40,8 @@ def text_warnings(encoder: Encoder, known_texts: Sequence[str], log_texts: Seque
 def _number_cut(encoder: Encoder, texts: Sequence[str]) -> int:
     """Return how many texts are cut. A token has at least one byte, so that short texts need not be tokenised."""
     most = encoder.max_length
-    may_be_cut = [text for text in texts if len((encoder.prompt + text).encode(errors="replace")) > most - 4]
+    prompted = [encoder.prompt + text for text in texts]
+    may_be_cut = [text for text in prompted if len(text.encode(errors="replace")) > most - 4]
     if not may_be_cut:
         return 0
     ids = encoder.tokenizer(may_be_cut, truncation=True, max_length=most + 1)["input_ids"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
@@ -109,6 +110,14 @@ class Tail(nn.Module):
                 x = self.trunk(x, packing, keys)
         return pool_hidden_states(self.stack(x, packing, keys), packing, self.pooling, self.normalize)
 
+    @contextmanager
+    def without_attention_dropout(self) -> Iterator[None]:
+        """Train without dropout of the attention weights for a while; the other dropout stays."""
+        assert self.stack is not None
+        self.stack.attention_dropout = False
+        yield
+        self.stack.attention_dropout = True
+
     def trained(self) -> dict[str, Tensor]:
         """Return the parameters that training may change, by name."""
         return {name: p.detach() for name, p in self.named_parameters() if p.requires_grad}
@@ -151,40 +160,33 @@ def whole_corpus(lengths: Tensor, device: torch.device) -> list[Batch]:
 
 
 @torch.no_grad()
-def run_trunk(
-    trunk: Stack,
-    tokens: Features,
-    rows: list[int],
-    pool: Callable[[Tensor, Packing], Tensor] | None = None,
-    *,
-    keep_on_device: bool = False,
-) -> Ragged:
-    """Return the hidden states of some rows of a corpus of token ids (CPU). Rows of similar length run together.
+def pool_corpus(whole: Tail, tokens: Features) -> Tensor:
+    """Return the vectors [n, d] (CPU) of a corpus of token ids (CPU), given all layers (`Encoder.whole`)."""
+    weight = next(whole.parameters())
+    pooled = torch.empty(len(tokens), weight.shape[-1])
+    on_device = tokens.to(weight.device)
+    for batch in whole_corpus(tokens.data.lengths, weight.device):
+        pooled[batch.rows.cpu()] = whole(on_device, batch).cpu()
+    return pooled
+
+
+@torch.no_grad()
+def run_trunk(trunk: Stack, tokens: Features, *, keep_on_device: bool = False) -> Ragged:
+    """Return the hidden states of a corpus of token ids (CPU). Rows of similar length run together.
 
     Args:
         trunk: The layers, with the embeddings.
         tokens: The token ids of the corpus.
-        rows: Positions in the corpus of the rows to encode.
-        pool: Makes one vector of the hidden states of each row, which is returned instead (`pool_hidden_states`).
         keep_on_device: Return them in bfloat16 precision on the device of the layers, and not on the CPU.
     """
     weight = next(trunk.parameters())
     run_on, device = weight.device, weight.device if keep_on_device else torch.device("cpu")
-    lengths = tokens.data.lengths[rows]
-    counts = lengths if pool is None else torch.ones_like(lengths)
-    ends = torch.cat([torch.zeros(1, dtype=torch.int64), counts.cumsum(0)])
-    out = Ragged(torch.empty(int(ends[-1]), weight.shape[-1], device=device), ends.to(device))
+    flat = torch.empty(len(tokens.data.flat), weight.shape[-1], device=device)
     on_device = tokens.to(run_on)
-    for batch in batches_by_length(lengths, TOKENS_PER_BATCH[run_on.type]):
-        laid_out = Batch.of(tokens.data.lengths, torch.tensor(rows)[batch], run_on)
-        packing = pack(on_device.data.offsets, laid_out)
+    for batch in whole_corpus(tokens.data.lengths, run_on):
+        packing = pack(on_device.data.offsets, batch)
         with torch.autocast(run_on.type, dtype=torch.bfloat16, enabled=keep_on_device and run_on.type == "cuda"):
             h = trunk(on_device.data.flat[packing.token], packing, attention_keys(on_device, packing))
-        if pool is not None:
-            out.flat[batch.to(device)] = pool(h, packing).to(device)
-        else:
-            row_start = out.offsets[batch.to(device)][laid_out.order.to(device)]  # [B], by place
-            target = row_start[packing.place.to(device)] + packing.position.to(device)
-            used = packing.used.to(device)
-            out.flat[target[used]] = h.to(device, out.flat.dtype)[used]
-    return out
+        used = packing.used
+        flat[packing.token[used].to(device)] = h[used].to(device, flat.dtype)
+    return Ragged(flat, tokens.data.offsets.to(device))

@@ -1,17 +1,14 @@
-"""Tokenizers and the prompts in them. This module needs neither transformers nor torch, which load slowly.
+"""Tokenizers, and prompts of encoders. This module needs neither transformers nor torch, which load slowly.
 
-A prompt is words before every text, which an encoder was trained with (`query: ` of the e5 models). It is put into the
-tokenizer. So it holds wherever texts are tokenised: in a fit, in a prediction, in a graph's folder and in an exported
-one. It also is part of the encoder's hash, which names models, graphs and cached vectors.
+A prompt is words before every text, which an encoder was trained with (`query: ` of the e5 models). A tokenizer that is
+written for a graph has the prompt in it. It also is part of the encoder's hash, which names models and cached vectors.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -43,8 +40,6 @@ class LightTokenizer:
         return_attention_mask: bool = True,
     ) -> dict[str, list[list[int]]]:
         """Return token ids and attention masks; with `truncation` they are cut at `max_length`."""
-        if truncation != (max_length is not None) or padding not in (False, "max_length"):
-            raise ValueError("the light tokenizer cuts at max_length, and pads to max_length or not at all")
         backend = self.backend_tokenizer
         with TOKENIZER_LOCK:
             if truncation:
@@ -65,47 +60,28 @@ class LightTokenizer:
         return dict(self.backend_tokenizer.get_vocab())
 
 
-def state_of_tokenizer(tokenizer: Any) -> str:
-    """Return all that a tokenizer does, as text: its vocabulary, its rules and a prompt that was added to it."""
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        return json.dumps(sorted(tokenizer.get_vocab().items()))
-    # to_str() includes the padding and truncation of the last call, which are not part of the tokenizer.
-    state = json.loads(backend.to_str())
-    return json.dumps({k: v for k, v in state.items() if k not in ("padding", "truncation")}, sort_keys=True)
+def tokenizer_state(tokenizer: Any, prompt: str = "") -> dict[str, Any] | None:
+    """Return the content of tokenizer.json; None for a tokenizer that has no such file.
 
-
-@dataclass(frozen=True, slots=True)
-class TokenizerPrompt:
-    """A prompt in a tokenizer."""
-
-    text: str  # what is put before every text
-    tokenizer: Any  # a fast tokenizer of transformers, which adds the prompt
-    own_normalizer: Any  # what the tokenizer does to texts without the prompt; None for nothing
-
-    @contextmanager
-    def leave_out(self) -> Iterator[None]:
-        """Tokenise without the prompt for a while."""
-        backend = self.tokenizer.backend_tokenizer
-        with_prompt = backend.normalizer
-        backend.normalizer = self.own_normalizer
-        try:
-            yield
-        finally:
-            backend.normalizer = with_prompt
-
-
-def add_prompt(tokenizer: Any, prompt: str) -> TokenizerPrompt | None:
-    """Let a tokenizer put a prompt before every text that is not empty; None if it is not a fast one, which cannot."""
+    The tokenizer puts the prompt before every text that is not empty.
+    """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         return None
-    from tokenizers import normalizers
+    state: dict[str, Any] = json.loads(backend.to_str())
+    for setting in ("padding", "truncation"):  # of the last call; they are not part of the tokenizer
+        del state[setting]
+    if prompt:
+        own = state["normalizer"] or {"type": "Sequence", "normalizers": []}
+        steps = own["normalizers"] if own["type"] == "Sequence" else [own]
+        state["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": prompt}, *steps]}
+    return state
 
-    own = backend.normalizer
-    first = normalizers.Prepend(prompt)
-    backend.normalizer = first if own is None else normalizers.Sequence([first, own])
-    return TokenizerPrompt(prompt, tokenizer, own)
+
+def hashed_tokenizer(tokenizer: Any, prompt: str = "") -> str:
+    """Return all that a tokenizer does, as text: its vocabulary, its rules and a prompt."""
+    state = tokenizer_state(tokenizer, prompt)
+    return json.dumps(sorted(tokenizer.get_vocab().items()) if state is None else state, sort_keys=True)
 
 
 def prompt_of(folder: Path, name: str) -> str:

@@ -8,7 +8,6 @@ from newfound.files import to_json
 
 
 def to_botpress(corpus: Corpus, project: Project) -> bytes:
-    """Return a corpus as intents of Botpress's NLU."""
     intents = [
         {"name": file_name(intent), "contexts": ["global"], "utterances": {project.language: texts}, "slots": []}
         for intent, texts in by_intent(corpus).items()

@@ -10,7 +10,6 @@ MAX_TEXT_LENGTH = 500  # characters; a longer text makes the import fail
 
 
 def to_clu(corpus: Corpus, project: Project) -> bytes:
-    """Return a corpus as a CLU project."""
     grouped = by_intent(corpus)
     utterances = [
         {

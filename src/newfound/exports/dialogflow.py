@@ -10,7 +10,6 @@ from newfound.files import to_json
 
 
 def to_dialogflow_es(corpus: Corpus, project: Project) -> bytes:
-    """Return a corpus as an agent of Dialogflow ES."""
     files: dict[str, Any] = {
         "package.json": {"version": "1.0.0"},
         "agent.json": {"displayName": project.name, "language": project.language, "defaultTimezone": "Etc/UTC"},
@@ -43,7 +42,6 @@ def to_dialogflow_es(corpus: Corpus, project: Project) -> bytes:
 
 
 def to_dialogflow_cx(corpus: Corpus, project: Project) -> bytes:
-    """Return a corpus as Intent resources of Dialogflow CX."""
     intents = [
         {
             "displayName": intent,

@@ -7,12 +7,12 @@ moved one by one are texts, which a graph of numbers does not know; they are cla
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from newfound.encoders.tokenizer import tokenizer_state
 from newfound.errors import EncoderError, MissingExtra, ModelError
 from newfound.files import to_json
 
@@ -49,21 +49,21 @@ def write_onnx(reviewed: ReviewedModel, folder: Path) -> None:
 
 def graph_of(reviewed: ReviewedModel) -> Any:
     """Return the graph of a model with its review, an `onnx.ModelProto`."""
-    from newfound.encoders.onnx.engine import source_of
-    from newfound.encoders.onnx.graph import GraphBuilder, NotExportable, add_encoder
+    from newfound.encoders.onnx.graph import GraphBuilder, add_encoder
 
-    model = reviewed.model
+    model, builder = reviewed.model, GraphBuilder()
     try:
         model.encoder.session()  # compares the graph of the encoder with torch, once
         if model.encoder.graph_problem is not None:
             raise EncoderError(model.encoder.graph_problem)
         network = model.embedder.network
-        source = source_of(model.encoder, network.tail if model.embedder.tune.layers else None, network.dense)
-        builder = GraphBuilder()
-        add_encoder(builder, source)
-    except (NotExportable, EncoderError) as error:
+        add_encoder(builder, model.encoder, network.tail if model.embedder.tune.layers else None, network.dense)
+    except EncoderError as error:
         raise ModelError(f"this model cannot be exported to ONNX: {error}") from None
-    _add_head(builder, reviewed.head, _backend(reviewed).num_special_tokens_to_add(False))
+    backend = getattr(model.encoder.tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise ModelError("this model cannot be exported to ONNX: its tokenizer has no tokenizer.json")
+    _add_head(builder, reviewed.head, backend.num_special_tokens_to_add(False))
     return builder.model([(PROBABILITIES, ["texts", len(reviewed.names)]), (SIMILARITY, ["texts"])])
 
 
@@ -125,22 +125,12 @@ def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: flo
     return builder.add("Add", known, changed)
 
 
-def _backend(reviewed: ReviewedModel) -> Any:
-    backend = getattr(reviewed.model.encoder.tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        raise ModelError("this model cannot be exported to ONNX: its tokenizer has no tokenizer.json")
-    return backend
-
-
 def _tokenizer(reviewed: ReviewedModel) -> bytes:
     """Return tokenizer.json, which cuts texts at the largest length and leaves padding to the caller."""
-    state = json.loads(_backend(reviewed).to_str())
-    cut = {
-        "direction": "Right",
-        "max_length": reviewed.model.encoder.max_length,
-        "strategy": "LongestFirst",
-        "stride": 0,
-    }
+    encoder = reviewed.model.encoder
+    cut = {"direction": "Right", "max_length": encoder.max_length, "strategy": "LongestFirst", "stride": 0}
+    state = tokenizer_state(encoder.tokenizer, encoder.prompt)
+    assert state is not None  # `graph_of` has refused a tokenizer without one
     return to_json({**state, "truncation": cut, "padding": None})
 
 

@@ -57,7 +57,6 @@ def _row(line: int, prediction: Prediction, top: int, columns: Sequence[str]) ->
 
 
 def write_json_lines(stream: BinaryIO, batches: Iterable[list[Row]], top: int, columns: Sequence[str]) -> None:
-    """Write one JSON object a line."""
     for rows in batches:
         stream.write(b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows))
         stream.flush()

@@ -61,7 +61,6 @@ LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 def export_format(name: str) -> ExportFormat:
-    """Return the format of a name."""
     if name not in EXPORTS:
         raise SettingsError(f"no format {name!r}; one of {', '.join([*EXPORTS, *MODEL_EXPORTS])}")
     return EXPORTS[name]

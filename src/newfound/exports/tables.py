@@ -8,11 +8,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
 
 from newfound.data.corpus import Corpus
-from newfound.errors import MissingExtra
 from newfound.exports.common import Project, zip_files
+from newfound.exports.predictions import check_pyarrow
 from newfound.files import csv_bytes
 
 CARD, UTTERANCES = "README.md", "train.jsonl"
@@ -23,15 +22,15 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 
 def to_csv(corpus: Corpus, project: Project) -> bytes:
     """Return the corpus as CSV, with every text and label as it is."""
-    columns = _columns(corpus)
-    return csv_bytes([tuple(columns), *zip(*columns.values(), strict=True)])
+    return csv_bytes(_rows(corpus))
 
 
-def _columns(corpus: Corpus) -> dict[str, Sequence[str | None]]:
-    columns: dict[str, Sequence[str | None]] = {"text": corpus.texts, "label": corpus.labels}
-    if any(corpus.paths.values()):
-        columns["path"] = [None if label is None else corpus.paths.get(label) for label in corpus.labels]
-    return columns
+def _rows(corpus: Corpus) -> list[tuple[str | None, ...]]:
+    """Return the names of the columns and all rows."""
+    if not any(corpus.paths.values()):
+        return [("text", "label"), *zip(corpus.texts, corpus.labels, strict=True)]
+    paths = [None if label is None else corpus.paths.get(label) for label in corpus.labels]
+    return [("text", "label", "path"), *zip(corpus.texts, corpus.labels, paths, strict=True)]
 
 
 def to_csv_safe(corpus: Corpus, project: Project) -> bytes:
@@ -41,31 +40,28 @@ def to_csv_safe(corpus: Corpus, project: Project) -> bytes:
     it, so that spreadsheets show it as text instead of running it as a formula. Reading the file does not remove the
     apostrophe. Every cell is quoted, so that a carriage return inside a cell does not begin a new row.
     """
-    columns = _columns(corpus)
-    safe = (map(_without_formula, row) for row in zip(*columns.values(), strict=True))
-    return csv_bytes([tuple(columns), *safe], csv.QUOTE_ALL)
-
-
-def _without_formula(cell: str | None) -> str | None:
-    return f"'{cell}" if cell is not None and cell.startswith(FORMULA_STARTS) else cell
+    safe = (
+        [f"'{cell}" if cell is not None and cell.startswith(FORMULA_STARTS) else cell for cell in row]
+        for row in _rows(corpus)
+    )
+    return csv_bytes(safe, csv.QUOTE_ALL)
 
 
 def to_jsonl(corpus: Corpus, project: Project) -> bytes:
-    """Return the corpus as JSON lines."""
-    columns = _columns(corpus)
-    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    names, *rows = _rows(corpus)
+    lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
+    return "".join(lines).encode()
 
 
 def to_parquet(corpus: Corpus, project: Project) -> bytes:
-    """Return the corpus as a Parquet file."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ModuleNotFoundError:
-        raise MissingExtra("parquet", "pyarrow", "parquet") from None
+    check_pyarrow()
+    import pyarrow
+    from pyarrow import parquet
+
     sink = io.BytesIO()
-    parquet.write_table(pyarrow.table({name: list(values) for name, values in _columns(corpus).items()}), sink)
+    names, *rows = _rows(corpus)
+    columns = [[row[i] for row in rows] for i in range(len(names))]
+    parquet.write_table(pyarrow.table(columns, list(names)), sink)
     return sink.getvalue()
 
 

@@ -28,28 +28,25 @@ snake_case, two to four words, such as cancel_booking. The name must tell the in
 Keywords: {keywords}
 Messages:
 {messages}"""
-TAKEN_NAMES_PROMPT = "\n\nDo not use any of these names: {taken}"
 
 
-def prompt_for(intent: Intent, similar: Sequence[Intent], taken: Sequence[str] = (), *, masked: bool = True) -> str:
-    """Return the prompt for one intent, with those that are most like it, and with names that must not be used."""
-    messages = _messages(intent, masked=masked)
-    prompt = PROMPT.format(
-        similar="\n".join(_describe(other, masked=masked) for other in similar) or "- none",
-        keywords=", ".join(keywords_to_send(intent) if masked else intent.keywords),
-        messages="\n".join(f"- {message}" for message in messages),
+def prompt_for(intent: Intent, similar: Sequence[Intent], *, masked: bool = True) -> str:
+    """Return the prompt for one intent, with those that are most like it."""
+
+    def messages(of: Intent) -> list[str]:
+        return [message_of(text, masked=masked) for text in of.exemplars]
+
+    def describe(other: Intent) -> str:
+        name, examples = _name_to_send(other) if masked else other.name, messages(other)[:MAX_MESSAGES_OF_SIMILAR]
+        return "- " + ": ".join(filter(None, (name, " / ".join(examples))))
+
+    sent = _words_sent(intent) if masked else set(intent.keywords)
+    return PROMPT.format(
+        similar="\n".join(map(describe, similar)) or "- none",
+        # Keywords were made of texts as they are: of `ana.schmidt@example.org` come `ana`, `schmidt` and `example`.
+        keywords=", ".join(word for word in intent.keywords if word in sent),
+        messages="\n".join(f"- {message}" for message in messages(intent)),
     )
-    return prompt + (TAKEN_NAMES_PROMPT.format(taken=", ".join(taken)) if taken else "")
-
-
-def _messages(intent: Intent, *, masked: bool) -> list[str]:
-    return [message_of(text, masked=masked) for text in intent.exemplars]
-
-
-def _describe(intent: Intent, *, masked: bool) -> str:
-    name = name_to_send(intent) if masked else intent.name
-    messages = " / ".join(_messages(intent, masked=masked)[:MAX_MESSAGES_OF_SIMILAR])
-    return "- " + ": ".join(part for part in (name, messages) if part)
 
 
 def ask_for_names(
@@ -61,23 +58,13 @@ def ask_for_names(
     """
     names = [intent.name for intent in intents]
     similar = [[intents[j] for j in row] for row in neighbours] if neighbours else [[] for _ in intents]
-    open_ones = [i for i, intent in enumerate(intents) if intent.status == "new"]
-    refused: dict[int, str] = {}
-    for _ in range(2):  # an intent whose name another one has is asked about once more
-        prompts = [
-            prompt_for(intents[i], similar[i], [refused[i]] if i in refused else [], masked=llm.settings.redact)
-            for i in open_ones
-        ]
-        answers = llm.ask_many(prompts, purpose=PURPOSE)
-        refused = {}
-        for i, answer in zip(open_ones, answers, strict=True):
-            name = clean_name(answer or "", intents[i])
-            others = [other for j, other in enumerate(names) if j != i]
-            if name and _bag(name) not in map(_bag, others):
-                names[i] = name
-            elif name:
-                refused[i] = name
-        open_ones = list(refused)
+    new = [i for i, intent in enumerate(intents) if intent.status == "new"]
+    prompts = [prompt_for(intents[i], similar[i], masked=llm.settings.redact) for i in new]
+    for i, answer in zip(new, llm.ask_many(prompts, purpose=PURPOSE), strict=True):
+        name = clean_name(answer or "", intents[i])
+        others = [other for j, other in enumerate(names) if j != i]
+        if name and _bag(name) not in map(_bag, others):
+            names[i] = name
     return names
 
 
@@ -103,20 +90,10 @@ def clean_name(answer: str, intent: Intent) -> str:
 
 def _bag(name: str) -> list[str]:
     """Return what is equal for names of the same words in another order or number."""
-    return sorted(word.rstrip("s") or word for word in _words_of_name(name))
+    return sorted(map(_base, _words_of_name(name)))
 
 
-def keywords_to_send(intent: Intent) -> list[str]:
-    """Return the keywords that the masked exemplars have too.
-
-    Keywords were made from texts as they are: `ana.schmidt@example.org` gives `ana`, `schmidt` and `example`, which no
-    mask recognises.
-    """
-    said = _words_sent(intent)
-    return [word for word in intent.keywords if word in said]
-
-
-def name_to_send(intent: Intent) -> str:
+def _name_to_send(intent: Intent) -> str:
     """Return the name of an intent without words that may be of an address; empty if no word is left.
 
     A person gave or accepted the names of known and accepted intents: these lose only words that are masked in their

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -22,6 +22,7 @@ from newfound.model.types import Intent, Overlap, Status, Utterance, Volume, cer
 NEIGHBOURS = 10  # per utterance, for overlaps
 MAX_ROWS_FOR_OVERLAPS = 10_000  # of more rows a sample is taken, because every row is compared with every other
 MAX_ROWS_FOR_KEYWORDS = 1_000  # of one intent; every decision of a review computes them again
+MAX_KEYWORDS = 6
 MIN_OVERLAP_SHOWN = 0.1
 MIN_OVERLAP_TO_SUGGEST = 0.25  # two intents with so many common neighbours may be the same
 MAX_OVERLAPS_SHOWN = 3
@@ -29,7 +30,7 @@ MAX_SIMILARITY_OF_EXEMPLARS = 0.95  # cosine; more similar utterances would show
 ANY_SIMILARITY = 2.0  # above every cosine
 
 
-def keywords(texts: Sequence[Sequence[str]], count: int = 6) -> list[tuple[str, ...]]:
+def keywords(texts: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     """Return the keywords of each intent, best first, by class-based TF-IDF (Grootendorst 2022, BERTopic).
 
     Keywords are words that are frequent in the texts of an intent and rare in those of the others. They are in the
@@ -46,12 +47,12 @@ def keywords(texts: Sequence[Sequence[str]], count: int = 6) -> list[tuple[str, 
         total.update(counts_of_intent)
     mean = sum(total.values()) / max(1, len(counts))
 
-    def best(counts_of_intent: Counter[str]) -> tuple[str, ...]:
-        size = max(1, counts_of_intent.total())
-        score = {word: n / size * math.log1p(mean / total[word]) for word, n in counts_of_intent.items()}
-        return tuple(sorted(counts_of_intent, key=lambda word: (-score[word], word))[:count])
-
-    return [best(counts_of_intent) for counts_of_intent in counts]
+    best = []
+    for own in counts:
+        size = own.total()
+        score = {word: n / size * math.log1p(mean / total[word]) for word, n in own.items()}
+        best.append(tuple(sorted(own, key=lambda word: (-score[word], word))[:MAX_KEYWORDS]))
+    return best
 
 
 def exemplars(x: Tensor, prototype: Tensor, texts: Sequence[str], count: int = 5) -> list[int]:
@@ -112,34 +113,27 @@ def overlaps(neighbours: Tensor, label: Tensor, intents: int) -> Tensor:
     return counts / counts.sum(1, keepdim=True).clamp(min=1)
 
 
+@dataclass(eq=False)
 class IntentDescriber:
-    """Describes intents by their utterances. Each part is computed when it is first used."""
+    """Describes intents by their utterances. Each part is computed when it is first used.
 
-    def __init__(
-        self,
-        statuses: dict[str, Status],
-        utterances: Sequence[Utterance],
-        vectors: Tensor,
-        probabilities: Callable[[], Tensor],
-        *,
-        neighbours: Callable[[], Tensor] | None = None,
-        layout: Sequence[Sequence[float]] | None = None,
-    ) -> None:
-        """Take the data that the descriptions are computed from.
+    Attributes:
+        statuses: The status of each intent, by name, in the order of the intents.
+        utterances: All training utterances with their intents.
+        vectors: Their embeddings, [n, d].
+        classify: Returns the probabilities of the intents for each utterance, [n, intents].
+        neighbours: Returns row numbers of the nearest utterances, [n, k]; computed by default.
+    """
 
-        Args:
-            statuses: The status of each intent, by name, in the order of the intents.
-            utterances: All training utterances with their intents.
-            vectors: Their embeddings, [n, d].
-            probabilities: Function that returns the probabilities of the intents for each utterance, [n, intents].
-            neighbours: Function that returns row numbers of the nearest utterances, [n, k]; computed by default.
-            layout: The position of every utterance on the map, [n, 2].
-        """
-        self.names = list(statuses)
-        self.statuses = statuses
-        self.utterances = utterances
-        self.vectors = vectors
-        self._probabilities, self._neighbours, self._layout = probabilities, neighbours, layout
+    statuses: dict[str, Status]
+    utterances: Sequence[Utterance]
+    vectors: Tensor
+    classify: Callable[[], Tensor]
+    neighbours: Callable[[], Tensor] | None = None
+
+    @cached_property
+    def names(self) -> list[str]:
+        return list(self.statuses)
 
     @cached_property
     def label(self) -> Tensor:
@@ -150,7 +144,7 @@ class IntentDescriber:
     @cached_property
     def probabilities(self) -> Tensor:
         """The probabilities of the intents for each utterance, [n, intents]."""
-        return self._probabilities()
+        return self.classify()
 
     @cached_property
     def _rows(self) -> list[list[int]]:
@@ -159,7 +153,6 @@ class IntentDescriber:
         return [rows.tolist() for rows in torch.split(order, sizes)[1:]]
 
     def rows(self, intent: int) -> list[int]:
-        """Return the row numbers of an intent's utterances."""
         return self._rows[intent]
 
     def occurrences(self, rows: Iterable[int]) -> int:
@@ -175,8 +168,8 @@ class IntentDescriber:
     @cached_property
     def overlap(self) -> Tensor:
         """The shares of neighbours (`overlaps`), [intents, intents], on a sample if there are many utterances."""
-        if self._neighbours is not None:
-            return overlaps(self._neighbours(), self.label, len(self.names))
+        if self.neighbours is not None:
+            return overlaps(self.neighbours(), self.label, len(self.names))
         rows = torch.arange(len(self.vectors))
         if len(rows) > MAX_ROWS_FOR_OVERLAPS:
             generator = torch.Generator().manual_seed(0)
@@ -186,7 +179,6 @@ class IntentDescriber:
 
     @cached_property
     def volumes(self) -> list[Volume | None]:
-        """How often each intent occurred in each week."""
         return weekly_volumes([[day for i in rows for day in self.utterances[i].days] for rows in self._rows])
 
     @cached_property
@@ -208,31 +200,20 @@ class IntentDescriber:
             volume=self.volumes[intent],
         )
 
-    def exemplars(self, intent: int) -> tuple[str, ...]:
-        """Return central utterances of an intent that differ from one another."""
-        rows = self.rows(intent)
-        if not rows:
-            return ()
-        texts, x = [self.utterances[i].text for i in rows], self.vectors[rows]
-        return tuple(texts[i] for i in exemplars(x, F.normalize(x, dim=-1).mean(0), texts))
-
     def describe(self, intent: int) -> Intent:
-        """Describe an intent in full."""
         rows, short = self.rows(intent), self.summary(intent)
         if not rows:
             return short
-        texts = [self.utterances[i].text for i in rows]
+        texts, x = [self.utterances[i].text for i in rows], self.vectors[rows]
         return replace(
             short,
             keywords=self.keywords[intent],
-            exemplars=self.exemplars(intent),
+            exemplars=tuple(texts[i] for i in exemplars(x, F.normalize(x, dim=-1).mean(0), texts)),
             border=tuple(texts[i] for i in border_cases(self.probabilities[rows], intent, texts)),
             overlaps=self.overlaps_of(intent),
-            position=self._position(rows),
         )
 
     def describe_all(self) -> list[Intent]:
-        """Describe all intents in full."""
         return [self.describe(intent) for intent in range(len(self.names))]
 
     def overlaps_of(self, intent: int) -> tuple[Overlap, ...]:
@@ -241,11 +222,3 @@ class IntentDescriber:
         order = [c for c in rank_descending(shares).tolist() if c != intent]
         largest = [Overlap(self.names[c], round(float(shares[c]), 3)) for c in order[:MAX_OVERLAPS_SHOWN]]
         return tuple(overlap for overlap in largest if overlap.share >= MIN_OVERLAP_SHOWN)
-
-    def _position(self, rows: Sequence[int]) -> tuple[float, float] | None:
-        """Return the median position of an intent's utterances on the map; None without a map."""
-        if self._layout is None:
-            return None
-        positions = torch.tensor([list(self._layout[i]) for i in rows], dtype=torch.float64)
-        x, y = positions.median(0).values.tolist()
-        return round(x, 4), round(y, 4)

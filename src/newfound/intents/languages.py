@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from newfound.encoders.function_words import FUNCTION_WORDS
 from newfound.encoders.languages import UNKNOWN, likely_language
@@ -37,8 +37,7 @@ MIN_OCCURRENCES = 3  # of characters together, for a word
 MIN_GAIN_EXPONENT = 0.34
 
 
-@dataclass(frozen=True, slots=True)
-class SpokenTexts:
+class SpokenTexts(NamedTuple):
     """The texts that describe an intent: those in one language, or all if no second language is frequent."""
 
     language: str  # empty if it is not known
@@ -76,24 +75,26 @@ def in_one_language(texts: Sequence[str], preferred: str = UNKNOWN) -> SpokenTex
     return SpokenTexts(chosen, by_language[chosen])
 
 
-class Segmenter:
-    """Cuts texts into words that were learned from many texts."""
+class LanguageWords:
+    """Splits texts of one language into words."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    def __init__(self, language: str, texts: Iterable[str]) -> None:
+        """Take the language, and the texts from which words without spaces between them are learned.
+
+        The list of fillers is English; of other languages, function words are none of the words that carry meaning.
+        """
+        self._fillers = FUNCTION_WORDS.get(language, frozenset()) if language != "English" else frozenset()
+        self._carries_meaning = cache(self._is_content_word)  # the same words occur again and again
         self._counts: Counter[str] = Counter()
-        for text in filter(WITHOUT_SPACES.search, texts):
-            for row in self._rows(text):
-                for length in range(1, MAX_WORD_CHARACTERS + 1):
-                    self._counts.update(row[i : i + length] for i in range(len(row) - length + 1))
+        words = (word for text in filter(WITHOUT_SPACES.search, texts) for word in words_of(text))
+        for row in (row for word in words for row in HAN_ROW.findall(word)):
+            for length in range(1, MAX_WORD_CHARACTERS + 1):
+                self._counts.update(row[i : i + length] for i in range(len(row) - length + 1))
         self._total = max(1, sum(n for row, n in self._counts.items() if len(row) == 1))
         self._min_gain = MIN_GAIN_EXPONENT * math.log(self._total)
 
-    @staticmethod
-    def _rows(text: str) -> Iterator[str]:
-        return (row for word in words_of(text) for row in HAN_ROW.findall(word))
-
     def words(self, text: str) -> list[str]:
-        """Return the words of a text; of other languages, those between spaces."""
+        """Return the words of a text in lower case; where it has no spaces, as the texts made them likely."""
         words = words_of(text)
         return [piece for word in words for piece in self._pieces(word)] if WITHOUT_SPACES.search(text) else words
 
@@ -117,23 +118,6 @@ class Segmenter:
 
     def _score(self, piece: str) -> float:
         return math.log(max(self._counts[piece], 0.5) / self._total) - self._min_gain * (len(piece) - 1)
-
-
-class LanguageWords:
-    """Splits texts of one language into words."""
-
-    def __init__(self, language: str, texts: Iterable[str]) -> None:
-        """Take the language, and the texts from which words without spaces between them are learned.
-
-        The list of fillers is English; of other languages, function words are none of the words that carry meaning.
-        """
-        self._fillers = FUNCTION_WORDS.get(language, frozenset()) if language != "English" else frozenset()
-        self._segmenter = Segmenter(texts)
-        self._carries_meaning = cache(self._is_content_word)  # the same words occur again and again
-
-    def words(self, text: str) -> list[str]:
-        """Return the words of a text, in lower case."""
-        return self._segmenter.words(text)
 
     def content(self, text: str) -> list[str]:
         """Return the words of a text that carry meaning."""

@@ -39,13 +39,13 @@ def map_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
     return clipped
 
 
-def quick_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
+def quick_positions(x: npt.NDArray[np.float32]) -> Positions:
     """Return positions by PCA alone, [n, 2], between 0 and 1. It is quick, and shows less than `map_positions`."""
     from sklearn.decomposition import PCA
 
     if len(x) < 3:
         return np.linspace([0.0, 0.0], [1.0, 1.0], len(x))
-    return _scale(PCA(2, random_state=seed).fit_transform(x))
+    return _scale(PCA(2, random_state=0).fit_transform(x))
 
 
 def _project(x: npt.NDArray[np.float32], seed: int) -> Positions:

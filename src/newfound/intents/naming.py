@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import partial
+from itertools import chain, count
 
 import numpy as np
 import numpy.typing as npt
 
 from newfound.encoders.languages import UNKNOWN
 from newfound.intents.languages import LanguageWords, in_one_language, languages_of
-from newfound.intents.phrases import Likeness, PhraseNames, UnitSplitter
+from newfound.intents.phrases import Likeness, PhraseNames, units_of
 from newfound.text import words_of
 
 MAX_WORDS = 6  # of a name from one utterance
 MAX_NAME_LENGTH = 48  # characters
 MAX_TEXTS_READ = 400  # per intent
-MAX_WORDS_READ = 40  # per text
 
 
 def name_intents(
@@ -66,8 +66,8 @@ def _names_in_one_language(
 ) -> list[str]:
     every = [text for own in (*texts, *others) for text in own[:MAX_TEXTS_READ]]
     words = LanguageWords(next(iter(languages_of(every)), UNKNOWN), every)
-    split = UnitSplitter(words, every, MAX_WORDS_READ)
-    units = [[split(text) for text in own[:MAX_TEXTS_READ]] for own in (*texts, *others)]
+    units_in = units_of(words, every)
+    units = [[units_in[text] for text in own[:MAX_TEXTS_READ]] for own in (*texts, *others)]
     proposed = PhraseNames(units[: len(texts)], units[len(texts) :]).names(taken, likeness)
     used = {*taken, *(name for name in proposed if name is not None)}
     names = []
@@ -82,7 +82,4 @@ def _names_in_one_language(
 def plain_name(utterance: str, *, taken: Collection[str]) -> str:
     """Return a snake_case name from the first words of an utterance, or `new_intent`, that is not taken."""
     base = "_".join(words_of(utterance)[:MAX_WORDS])[:MAX_NAME_LENGTH].strip("_") or "new_intent"
-    name, number = base, 2
-    while name in taken:
-        name, number = f"{base}_{number}", number + 1
-    return name
+    return next(name for name in chain([base], (f"{base}_{number}" for number in count(2))) if name not in taken)

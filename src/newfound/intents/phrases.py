@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from newfound.intents.languages import LanguageWords
 from newfound.text import FILLERS, carries_meaning
 
+MAX_WORDS_READ = 40  # per text
 MAX_WORDS_APART = 5  # from one word of a name to the next
 MAX_SIMILAR_INTENTS = 4  # that a name must tell apart
 MIN_SHARE_OF_TEXTS = 0.06  # of the utterances that must have a pair for it to be a name
@@ -38,39 +39,35 @@ Likeness = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 """The cosine of phrases to the utterances of the intents that get a name, [phrases, intents]."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """A word of an utterance, with its negation (as `not_working`) or particle, and which word of it this is."""
 
     text: str
     position: int
 
 
-class UnitSplitter:
-    """Splits texts of one language into the words that mean something."""
+def units_of(words: LanguageWords, texts: Sequence[str]) -> dict[str, list[Unit]]:
+    """Return the words of each text that mean something, in their order.
 
-    def __init__(self, words: LanguageWords, texts: Sequence[str], most: int) -> None:
-        """Learn which words are mostly said with a particle, as `top up`; of each text, `most` words are read."""
-        self._words, self._most = words, most
-        said: Counter[str] = Counter()
-        with_particle: Counter[Phrase] = Counter()
-        for text in texts:
-            row = words.words(text)[:most]
-            said.update(row)
-            with_particle.update(pair for pair in pairwise(row) if pair[1] in PARTICLES and pair[0] not in FILLERS)
-        self._phrasal = {pair for pair, n in with_particle.items() if n >= max(MIN_TEXTS, said[pair[0]] / 2)}
-
-    def __call__(self, text: str) -> list[Unit]:
-        """Return the words of a text that mean something, in their order."""
-        said, content = self._words.words(text)[: self._most], set(self._words.content(text))
-        units = []
-        for i, word in enumerate(said):
+    The texts tell which words are mostly said with a particle, as `top up`.
+    """
+    said_in = {text: words.words(text)[:MAX_WORDS_READ] for text in texts}
+    said, with_particle = Counter[str](), Counter[Phrase]()
+    for text in texts:
+        said.update(said_in[text])
+        pairs = pairwise(said_in[text])
+        with_particle.update(pair for pair in pairs if pair[1] in PARTICLES and pair[0] not in FILLERS)
+    phrasal = {pair for pair, n in with_particle.items() if n >= max(MIN_TEXTS, said[pair[0]] / 2)}
+    units: dict[str, list[Unit]] = {text: [] for text in texts}
+    for text, row in said_in.items():
+        content = set(words.content(text))
+        for i, word in enumerate(row):
             if word not in content or word in NEGATIONS or word.isdigit():
                 continue
-            if tuple(said[i : i + 2]) in self._phrasal:
-                word = f"{word}_{said[i + 1]}"
-            units.append(Unit(f"not_{word}" if _is_negated(said, i) else word, i))
-        return units
+            if tuple(row[i : i + 2]) in phrasal:
+                word = f"{word}_{row[i + 1]}"
+            units[text].append(Unit(f"not_{word}" if _is_negated(row, i) else word, i))
+    return units
 
 
 def _is_negated(words: Sequence[str], position: int) -> bool:

@@ -6,16 +6,18 @@ order of the prompts. So it does not depend on the speed of the answers which pr
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from newfound.data.redact import redact
 from newfound.llm.openai import NoAnswer, OpenAIChat
 from newfound.llm.settings import LanguageModelSettings
-from newfound.llm.storing import AnswerCache, Transcript
+from newfound.llm.storing import AnswerCache, open_transcript
 from newfound.paths import answer_cache_dir
 
 MAX_MESSAGE_LENGTH = 300  # characters of an utterance that are sent
@@ -54,14 +56,6 @@ class _Question:
     seconds: float = 0.0
     sent: int = 0  # requests
 
-    def wait_before(self, attempt: int) -> float | None:
-        """Return how long to wait before it is sent again: as the endpoint says, or longer each time; None if not."""
-        if self.problem is None or not self.problem.repeat:
-            return None
-        growing = min(MAX_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (attempt - 1))
-        wait = growing if self.problem.wait is None else self.problem.wait
-        return wait if wait <= MAX_WAIT_SECONDS else None
-
 
 class LanguageModel:
     """A language model that is open for questions. Use it as a context manager: problems are told at its end."""
@@ -80,7 +74,7 @@ class LanguageModel:
         self._endpoint = OpenAIChat(settings)
         source = (self._endpoint.address, settings.model, settings.answer_tokens)
         self._cache = AnswerCache(answer_cache_dir(), source) if settings.remember else None
-        self._transcript = None if settings.transcript is None else Transcript(settings.transcript)
+        self._transcript = None if settings.transcript is None else open_transcript(settings.transcript)
         self.calls = 0
         self.problem = ""
         self._n_unanswered = self._failures_in_a_row = 0
@@ -114,20 +108,16 @@ class LanguageModel:
                 answers[question.prompt] = question.answer
         return [answers[prompt] for prompt in sent]
 
-    def close(self) -> None:
-        """Tell in one line how many questions stayed without an answer, and close the transcript."""
-        if self._n_unanswered and not self._gave_up:
-            number = "1 question" if self._n_unanswered == 1 else f"{self._n_unanswered} questions"
-            self._warn(f"{self._name}: no answer to {number} ({self.problem}); went on without")
-        self._n_unanswered = 0
-        if self._transcript is not None:
-            self._transcript.close()
-
     def __enter__(self) -> LanguageModel:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.close()
+        if self._n_unanswered and not self._gave_up:
+            number = "1 question" if self._n_unanswered == 1 else f"{self._n_unanswered} questions"
+            self._warn(f"{self._name}: no answer to {number} ({self.problem}); went on without")
+        if self._transcript is not None:
+            with suppress(OSError):  # it was told already if the disk is full
+                self._transcript.close()
 
     @property
     def _name(self) -> str:
@@ -145,20 +135,28 @@ class LanguageModel:
 
     def _ask_wave(self, wave: Sequence[_Question], purpose: str, last: int) -> None:
         """Ask some questions at once, and again those that may be repeated, up to the call with the number `last`."""
-        pending = list(wave)
-        for attempt in range(self.settings.retries + 1):
-            if attempt:
-                pending = [question for question in pending if question.wait_before(attempt) is not None]
-                if not pending or self.calls >= last:
-                    break
-                self._sleep(max(question.wait_before(attempt) or 0.0 for question in pending))
-            pending = pending[: max(0, last - self.calls)]
+        pending = wave[: max(0, last - self.calls)]
+        while pending:
             self.calls += len(pending)
             for question, reply in zip(pending, self._send_at_once(pending), strict=True):
                 question.answer, question.problem, question.seconds = reply
                 question.sent += 1
-                self._settle(question, purpose)
+                self._keep(question, purpose)
+            waits = [(question, wait) for question in pending if (wait := self._wait(question)) is not None]
+            waits = waits[: max(0, last - self.calls)]
+            pending = [question for question, _ in waits]
+            if waits:
+                self._sleep(max(wait for _, wait in waits))
         self._count_failures(wave)
+
+    def _wait(self, question: _Question) -> float | None:
+        """Return the seconds before a question is sent again, as the endpoint says or growing; None if it is not."""
+        problem = question.problem
+        if problem is None or not problem.repeat or question.sent > self.settings.retries:
+            return None
+        growing = min(MAX_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (question.sent - 1))
+        wait = growing if problem.wait is None else problem.wait
+        return wait if wait <= MAX_WAIT_SECONDS else None
 
     def _send_at_once(self, questions: Sequence[_Question]) -> list[_Reply]:
         """Send questions at the same time, each in a thread; one that takes too long is left to itself."""
@@ -188,7 +186,7 @@ class LanguageModel:
             problem = NoAnswer(f"its answer cannot be read ({type(error).__name__})")
         return answer, problem, time.monotonic() - start
 
-    def _settle(self, question: _Question, purpose: str) -> None:
+    def _keep(self, question: _Question, purpose: str) -> None:
         if question.problem is not None:
             self.problem = self._without_key(str(question.problem))
         elif self._cache is not None and question.answer is not None:
@@ -203,7 +201,7 @@ class LanguageModel:
                 self._failures_in_a_row = 0
             else:
                 self._n_unanswered += 1
-                if question.sent <= self.settings.retries and question.wait_before(question.sent) is not None:
+                if self._wait(question) is not None:
                     continue  # the calls were spent before it was known whether the endpoint fails
                 self._failures_in_a_row += 1
                 if question.problem.final or self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
@@ -223,15 +221,16 @@ class LanguageModel:
     def _record(self, question: _Question, purpose: str, outcome: str) -> None:
         if self._transcript is None:
             return
+        entry = {
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "purpose": purpose,
+            "prompt": self._without_key(question.prompt),
+            "answer": question.answer,
+            "seconds": round(question.seconds, 3),
+            "outcome": outcome,
+        }
         try:
-            self._transcript.add(
-                time=datetime.now(UTC).isoformat(timespec="seconds"),
-                purpose=purpose,
-                prompt=self._without_key(question.prompt),
-                answer=question.answer,
-                seconds=round(question.seconds, 3),
-                outcome=outcome,
-            )
+            self._transcript.write(json.dumps(entry, ensure_ascii=False) + "\n")
         except OSError as error:  # what cannot be recorded is not asked
             self._give_up(f"the transcript cannot be written: {error.strerror}")
 

@@ -20,17 +20,14 @@ Answer with one JSON object from number to words, {{"1": "...", "2": "..."}}, an
 NUMBERED_LINE = re.compile(r"^\W*(\d{1,3})\W+(.*)$")
 
 
-def short_labels(
-    texts: Sequence[str], llm: LanguageModel, *, batch: int = UTTERANCES_PER_REQUEST, calls: int | None = None
-) -> list[str | None]:
+def short_labels(texts: Sequence[str], llm: LanguageModel, *, calls: int | None = None) -> list[str | None]:
     """Return a short intent label for each text; None where there is no usable answer.
 
     The most important texts come first: the calls, by default what is left of the budget, may not suffice for all.
-    `batch` of them are sent with one request.
     """
     messages = [message_of(text, masked=llm.settings.redact) for text in texts]
     distinct = list(dict.fromkeys(messages))
-    batches = [distinct[i : i + batch] for i in range(0, len(distinct), batch)]
+    batches = [distinct[i : i + UTTERANCES_PER_REQUEST] for i in range(0, len(distinct), UTTERANCES_PER_REQUEST)]
     # After a colon, a number at the start of a message is not taken for a part of the message's own number.
     numbered = ["\n".join(f"{number}: {message}" for number, message in enumerate(own, 1)) for own in batches]
     answers = llm.ask_many([PROMPT.format(messages=lines) for lines in numbered], purpose=PURPOSE, calls=calls)
@@ -43,10 +40,8 @@ def short_labels(
 
 def _parse_labels(answer: str, count: int) -> dict[int, str]:
     """Return the labels in an answer by number; what is not usable is left out."""
-    pairs = _from_json(answer, count)
-    if pairs is None:
-        lines = [match for line in answer.splitlines() if (match := NUMBERED_LINE.match(line))]
-        pairs = [(match.group(1), match.group(2)) for match in lines]
+    numbered = filter(None, map(NUMBERED_LINE.match, answer.splitlines()))
+    pairs = _from_json(answer) or [(match[1], match[2]) for match in numbered]
     labels: dict[int, str] = {}
     for number, value in pairs:
         label = _clean(value)
@@ -55,21 +50,13 @@ def _parse_labels(answer: str, count: int) -> dict[int, str]:
     return labels
 
 
-def _from_json(answer: str, count: int) -> list[tuple[str, object]] | None:
-    """Return the pairs of the JSON object in an answer, or of a list with one label for each message."""
-    for opening, closing in ("{}", "[]"):
-        start, end = answer.find(opening), answer.rfind(closing)
-        if start < 0 or end < start:
-            continue
-        try:
-            value = json.loads(answer[start : end + 1])
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            return [(str(number), label) for number, label in value.items()]
-        if isinstance(value, list) and len(value) == count:  # otherwise nobody knows which is missing
-            return [(str(number), label) for number, label in enumerate(value, 1)]
-    return None
+def _from_json(answer: str) -> list[tuple[str, object]]:
+    """Return the pairs of the JSON object in an answer; none without such an object."""
+    try:
+        value = json.loads(answer[answer.find("{") : answer.rfind("}") + 1])
+    except (ValueError, RecursionError):
+        return []
+    return list(value.items()) if isinstance(value, dict) else []
 
 
 def _clean(value: object) -> str:

@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -42,7 +42,6 @@ class OpenAIChat:
 
     def __init__(self, settings: LanguageModelSettings) -> None:
         self._timeout, self._key = float(settings.timeout), settings.key()
-        self._too_slow = f"it took longer than {self._timeout:g} seconds"
         self._model = settings.model
         # Without these some models answer at random or without end; newer ones refuse them, and are asked without.
         self._optional: dict[str, Any] = {"temperature": 0, "max_tokens": settings.answer_tokens}
@@ -56,17 +55,15 @@ class OpenAIChat:
         deadline, optional = time.monotonic() + self._timeout, self._optional
         try:
             with self._opener.open(self._request(prompt, optional), timeout=self._timeout) as reply:
-                content = _read(reply, MAX_REPLY_BYTES, deadline)
+                content = _read(reply, deadline)
         except urllib.error.HTTPError as error:
-            raise self._refusal(error, optional, deadline) from None
-        except TimeoutError:
-            raise NoAnswer(self._too_slow) from None
-        except urllib.error.URLError as error:
-            if isinstance(error.reason, TimeoutError):
-                raise NoAnswer(self._too_slow) from None
-            raise NoAnswer(f"it cannot be reached: {_plain(error.reason)}", repeat=True) from None
+            raise self._refusal(error, optional) from None
         except (OSError, http.client.HTTPException) as error:
-            raise NoAnswer(f"the connection broke off: {_plain(error)}", repeat=True) from None
+            cause = error.reason if isinstance(error, urllib.error.URLError) else error
+            if isinstance(cause, TimeoutError):
+                raise NoAnswer(f"it took longer than {self._timeout:g} seconds") from None
+            problem = "the connection broke off" if cause is error else "it cannot be reached"
+            raise NoAnswer(f"{problem}: {_plain(cause)}", repeat=True) from None
         return _content(content)
 
     def _request(self, prompt: str, optional: Mapping[str, Any]) -> urllib.request.Request:
@@ -78,13 +75,11 @@ class OpenAIChat:
             headers["Authorization"] = f"Bearer {self._key}"
         return urllib.request.Request(self._url, json.dumps(body).encode(), headers)
 
-    def _refusal(self, error: urllib.error.HTTPError, optional: Mapping[str, Any], deadline: float) -> NoAnswer:
+    def _refusal(self, error: urllib.error.HTTPError, optional: Mapping[str, Any]) -> NoAnswer:
         """Return what an HTTP status other than 200 means for a request with these optional fields."""
-        with error:
-            try:
-                body = _read(error, MAX_ERROR_BYTES, deadline, cut=True).decode("utf-8", "replace")
-            except (OSError, http.client.HTTPException, NoAnswer):
-                body = ""
+        body = ""
+        with error, suppress(OSError, http.client.HTTPException):
+            body = error.read(MAX_ERROR_BYTES).decode("utf-8", "replace")
         code, message = error.code, _message_of(body)
         if code in (301, 302, 303, 307, 308):
             target = urlsplit(error.headers.get("Location", ""))
@@ -113,18 +108,16 @@ def chat_url(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
 
 
-def _read(reply: Any, limit: int, deadline: float, *, cut: bool = False) -> bytes:
-    """Read a reply; one that is too long is an error, or is cut off."""
+def _read(reply: Any, deadline: float) -> bytes:
+    """Read a reply; one that is too long, too slow or cut off is an error."""
     content: bytes = b""
     while chunk := reply.read1(CHUNK_BYTES):
         content += chunk
-        if len(content) > limit:
-            if cut:
-                return content[:limit]
-            raise NoAnswer(f"its answer has more than {limit:,} bytes")
+        if len(content) > MAX_REPLY_BYTES:
+            raise NoAnswer(f"its answer has more than {MAX_REPLY_BYTES:,} bytes")
         if time.monotonic() > deadline:
             raise TimeoutError
-    if not cut and getattr(reply, "length", None):  # what was announced and never came
+    if getattr(reply, "length", None):  # what was announced and never came
         raise http.client.IncompleteRead(content)
     return content
 
@@ -162,12 +155,8 @@ def _plain(problem: object) -> str:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Return the seconds of a header `Retry-After`, which is a number or a date."""
+    """Return the seconds of a header `Retry-After`; None if it is missing or a date."""
     try:
         return max(0.0, float(retry_after or ""))
     except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(retry_after or "").timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
         return None

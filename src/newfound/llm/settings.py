@@ -46,7 +46,6 @@ class LanguageModelSettings:
     answer_tokens: int = DEFAULT_ANSWER_TOKENS
 
     def check(self) -> None:
-        """Raise a `SettingsError` for settings that cannot work."""
         _check_url(self.url)
         for name, least in (("budget", 0), ("retries", 0), ("at_once", 1), ("answer_tokens", 1)):
             value = getattr(self, name)

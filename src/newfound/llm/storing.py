@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 from newfound.errors import SettingsError
 from newfound.files import write_atomically
@@ -16,30 +17,17 @@ OWNER_ONLY, OWNER_ONLY_FOLDER = 0o600, 0o700
 VERSION_OF_KEYS = 1
 
 
-class Transcript:
-    """A file with one JSON line for each request. Only its owner may read it: it holds utterances."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._handle: int | None = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, OWNER_ONLY)
-        except OSError as error:
-            raise SettingsError(f"transcript {path}: cannot be written ({error.strerror})") from None
-        if path.is_file():  # and no device; it may have been there before
-            with contextlib.suppress(OSError):
-                path.chmod(OWNER_ONLY)
-
-    def add(self, **entry: object) -> None:
-        """Append one line; raises an `OSError` if it cannot be written."""
-        if self._handle is not None:
-            line = (json.dumps(entry, ensure_ascii=False) + "\n").encode("utf-8", "replace")
-            while line:
-                line = line[os.write(self._handle, line) :]
-
-    def close(self) -> None:
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+def open_transcript(path: Path) -> TextIO:
+    """Open a file for one JSON line for each request. Only its owner may read it: it holds utterances."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, OWNER_ONLY)
+    except OSError as error:
+        raise SettingsError(f"transcript {path}: cannot be written ({error.strerror})") from None
+    if path.is_file():  # and no device; it may have been there before
+        with contextlib.suppress(OSError):
+            path.chmod(OWNER_ONLY)
+    return os.fdopen(handle, "w", buffering=1, encoding="utf-8", errors="replace")  # each line is written at once
 
 
 class AnswerCache:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,21 +19,25 @@ from newfound import defaults
 from newfound.algorithms.estimation import Estimate
 from newfound.data.corpus import Corpus
 from newfound.defaults import LogsHold, NoIntent
-from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, Tune
+from newfound.encoders.cache import FeatureCache
+from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, Tune, load_encoder
 from newfound.encoders.languages import likely_languages
 from newfound.encoders.suitability import text_warnings
 from newfound.errors import DataError, NoKnownIntents, SettingsError
-from newfound.methods.context import CorpusEncoder, Discovery, FitContext, Watch, encoder_for, watch_nothing
+from newfound.methods.context import Discovery, FitContext, Watch, encode_corpus, watch_nothing
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, build_model, count_parameters
-from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, Seed, check_types
+from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, Range, Seed, check_types
 from newfound.model.arrays import Names, text_classifier_tags
 from newfound.model.classifier import IntentModel
 from newfound.model.types import Intent
+from newfound.paths import feature_cache_dir
 from newfound.questions.annotators import Annotator, Labeller
 from newfound.training.devices import pick_device
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
+
+BatchSize = Annotated[int, Range(2)]
 
 
 class MethodNotFitted(SettingsError, NotFittedError):  # type: ignore[misc]
@@ -87,10 +92,10 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     lr: Positive = 0.1
     min_lr: NotNegative = 0.001
     warmup_epochs: NonNegativeInt = 10
-    momentum: NotNegative = 0.9
+    momentum: Annotated[float, Range(0, 1)] = 0.9
     weight_decay: NotNegative = 1.5e-4
-    batch_size: Count = 512
-    pretrain_batch_size: Count | None = None
+    batch_size: BatchSize = 512
+    pretrain_batch_size: BatchSize | None = None
 
     ASKS_QUESTIONS: ClassVar[bool] = False
     """Whether the method asks an annotator about doubtful utterances."""
@@ -154,7 +159,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_new_ = len(discovery.network.classifier.weight) - context.n_known
         self.parameters_ = count_parameters(context.encoder, discovery.network)
         model = build_model(corpus, replace(context, n_new=self.n_new_), discovery)
-        self.model_ = model.in_order(np.argsort(order).tolist())
+        self.model_ = replace(model, utterance_source=[model.utterances[i] for i in np.argsort(order).tolist()])
         self.timings_ = {"encode": encoded - started, "discover": time.perf_counter() - encoded}
         self.model_.provenance["timings"] = self.timings_
         if self.estimate_ is not None:
@@ -164,22 +169,11 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit_predict(self, texts: Sequence[str], labels: Sequence[str | None] | None = None, **more: Any) -> Names:
-        """Fit, and return the intent of each text, [n]: its label, or what was discovered.
-
-        Args:
-            texts: Labelled and unlabelled utterances, in any order.
-            labels: Their intents; None for an unlabelled one, or for all.
-            **more: Further arguments of `fit`.
-        """
+        """Fit, and return the intent of each text, [n]: its label, or what was discovered. `more` goes to `fit`."""
         return self.fit(texts, labels, **more).labels_
 
     def score(self, texts: Sequence[str], labels: Sequence[str | None]) -> float:
-        """Return the share of texts, from 0 to 1, whose label is predicted by name; texts without a label do not count.
-
-        Args:
-            texts: Texts to predict.
-            labels: Their intents; None for a text that does not count.
-        """
+        """Return the share of the labelled texts, from 0 to 1, whose label is predicted by name."""
         return self._fitted_model().score(texts, labels)
 
     def __sklearn_tags__(self) -> Any:
@@ -198,7 +192,6 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("no unlabelled utterance; there is nothing to discover new intents in")
         check_types(self)
         self._schedule()
-        self._pretraining()
         distinct = len(set(corpus.unlabelled().texts))
         if self.n_new == "auto":
             if n_known + distinct < MIN_INTENTS:
@@ -213,6 +206,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _schedule(self) -> Schedule:
         """The settings of the training after pre-training."""
+        if self.min_lr > self.lr:
+            raise SettingsError(f"min_lr={self.min_lr} is higher than lr={self.lr}")
         return Schedule(**{field.name: getattr(self, field.name) for field in fields(Schedule)})
 
     def _pretraining(self) -> Schedule:
@@ -221,7 +216,11 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return replace(self._schedule(), epochs=epochs, batch_size=size, lr=lr, min_lr=min(0.001, lr))
 
     def _context(self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run) -> FitContext:
-        encoder = encoder_for(self.encoder, pooling=self.pooling, max_length=self.max_length).to(device)
+        kind: dict[str, Any] = {"pooling": self.pooling, "max_length": self.max_length}
+        if isinstance(self.encoder, Encoder):
+            encoder = self.encoder.variant(**kind).to(device)
+        else:
+            encoder = load_encoder(self.encoder, cache=FeatureCache(feature_cache_dir()), **kind).to(device)
         auto = self.auto_tune(corpus, device, self._logs_hold())
         tune = encoder.tune(auto if self.tune == "auto" else self.tune)
         for warning in text_warnings(encoder, corpus.labelled().texts, corpus.unlabelled().texts):
@@ -229,20 +228,28 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run.begin(self._identity(corpus, encoder))
         ids = {intent: i for i, intent in enumerate(corpus.intents)}
         views = self.trunk_views if self.trunk_views != "auto" else self._stored_views(tune, device)
-        encode = CorpusEncoder(encoder, tune, device, run, ids, trunk_dropout=self.trunk_dropout)
+        encode = partial(
+            encode_corpus,
+            encoder=encoder,
+            tune=tune,
+            device=device,
+            run=run,
+            ids=ids,
+            trunk_dropout=self.trunk_dropout,
+        )
         with run.reporter.task("encoding", len(corpus)) as task:
-            train = encode(corpus, views)
+            train = encode(corpus, views=views)
             task.advance(steps=len(corpus))
         return FitContext(
             encoder=encoder,
             tune=tune,
+            device=device,
+            run=run,
             train=train,
             validation=train if validation is None or not len(validation) else encode(validation),
             n_known=len(ids),
             n_new=self._n_new(encoder, corpus, run),
             seed=self.seed,
-            device=device,
-            run=run,
             trunk_dropout=self.trunk_dropout,
             languages=likely_languages(encoder, corpus.texts),
         )

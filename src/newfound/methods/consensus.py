@@ -50,7 +50,7 @@ MAX_ROWS_FOR_ALL_EPOCHS = 20_000  # in the training of the classifier; beyond it
 MIN_EPOCHS = 5
 MAX_ROWS_WITH_WORDS = 10_000  # rows whose words are looked at; in larger logs the other clusterings decide alone
 MAX_COMPARED = 8  # clusterings, pair by pair, for how consistent they are
-SPARE_CENTRES = 1.4  # for each new intent, when known ones are recognised: one without a centre would fall to these
+SPARE_CENTRES = 2.0  # for each new intent, when known ones are recognised: one without a centre would fall to these
 MAX_ROWS_GROUPED = 4_000  # to see whether labels did harm
 MIN_LABELS_TO_FINE_TUNE = 3  # of the typical known intent (docs/cold-start.md)
 MAX_TOKENS_TO_FINE_TUNE = 4_000_000  # whose hidden states are kept in memory: about 6 GB with minilm
@@ -89,12 +89,12 @@ class Consensus(Discoverer):
         runs: Clusterings of each of the two views; twice as many vote in the consensus.
         neighbours: Nearest neighbours over which the second view averages, and which tell known from new intents in
             mixed logs.
-        finetune_steps: Steps of the fine-tuning; None is 60, or 40 larger ones if all layers train, or two epochs of
-            the labelled rows if all layers train and the logs are novel.
-        finetune_lr: Highest learning rate of the encoder in the fine-tuning (AdamW); None is 5e-5, or 2e-5 if all
-            layers train.
+        finetune_steps: Steps of the fine-tuning; None is 60, or two epochs of the labelled rows in larger steps if all
+            layers train and the logs are novel.
+        finetune_lr: Highest learning rate of the encoder in the fine-tuning (AdamW); None is 5e-5, or 3e-5 if all
+            layers train, or 2e-5 if the logs are novel, too.
         instance_weight: Weight of the instance contrast on the logs, beside 1 for the contrast of known intents; None
-            is 0.1, or 1 if all layers train and the logs are novel.
+            is 0, or 1 if all layers train and the logs are novel.
         temperature: Temperature of the cosine classifier's softmax in training; lower is sharper. None is 0.05.
         epochs: Epochs of the classifier's training.
         questions: How many questions about doubtful utterances an annotator is asked, if `fit` is given one.
@@ -116,12 +116,11 @@ class Consensus(Discoverer):
     ASKS_QUESTIONS: ClassVar[bool] = True
     SORTS_ROWS: ClassVar[bool] = True
     NEEDS_KNOWN: ClassVar[bool] = False
-    # Three times as many clusterings, several fine-tunings and rounds of self-training gained nothing (docs/recipe.md):
-    # until something does, the best recipe is the standard one.
+    # More than this gained nothing: more clusterings, several fine-tunings, rounds of self-training (docs/recipe.md).
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
         "standard": {"tune": "upper"},
-        "best": {"tune": "upper"},
+        "best": {"tune": "layers"},
     }
 
     def check_settings(self, corpus: Corpus) -> None:
@@ -173,6 +172,7 @@ class Consensus(Discoverer):
         return Discovery(
             network,
             self.temperature or FROZEN_TEMPERATURE,
+            vectors=x,
             no_intent=None if self._no_intent() == "none" else self._rows_of_no_intent(context, labels.y, aside.cpu()),
             share_of_no_intent=self.no_intent if isinstance(self.no_intent, float) else None,
             agreement=float(labels.agreement[is_new].mean()) if bool(is_new.any()) else None,

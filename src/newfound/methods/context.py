@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,13 +14,11 @@ from torch import Tensor, nn
 from newfound.algorithms.languages import assign_languages, without_languages
 from newfound.algorithms.metrics import silhouette_on_device
 from newfound.data.corpus import Corpus, fingerprint
-from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder, Features, Pooling, Tune, load_encoder
-from newfound.encoders.ragged import Batch, RaggedBatches
+from newfound.encoders.encoder import Encoder, Features, Tune
+from newfound.encoders.ragged import Batch, lay_out
 from newfound.encoders.tail import whole_corpus
 from newfound.model.network import CosineClassifier, IntentNetwork, embed
 from newfound.model.types import KnownCheck
-from newfound.paths import feature_cache_dir
 from newfound.questions.annotators import Annotator, Labeller
 from newfound.training.run import Run
 from newfound.training.schedule import Optimization
@@ -59,46 +58,39 @@ class EncodedCorpus:
     texts: Sequence[str] = ()
 
 
-def encoder_for(encoder: str | Encoder, *, pooling: Pooling | None, max_length: int) -> Encoder:
-    """Return the encoder of a fit: a loaded one with other settings, or the one of a name, a folder or the hub."""
-    if isinstance(encoder, Encoder):
-        return encoder.variant(pooling=pooling, max_length=max_length)
-    cache = FeatureCache(feature_cache_dir())
-    return load_encoder(encoder, pooling=pooling, max_length=max_length, cache=cache)
+def encode_corpus(
+    part: Corpus,
+    *,
+    encoder: Encoder,
+    tune: Tune,
+    device: torch.device,
+    run: Run,
+    ids: Mapping[str, int],
+    trunk_dropout: bool = False,
+    views: int = 0,
+) -> EncodedCorpus:
+    """Return a corpus for the network, with features that fits of one run share if they have the same texts.
 
-
-@dataclass(frozen=True, slots=True)
-class CorpusEncoder:
-    """Encodes the corpora of one fit; fits of one run share the features of the same texts.
-
-    Features are the output of the layers below those that train (`tune`), on the device.
+    Features are the output of the layers below those that train (`tune`), on the device, and `views` stored runs of
+    the frozen layers; 0 is one without dropout.
     """
 
-    encoder: Encoder
-    tune: Tune
-    device: torch.device
-    run: Run
-    ids: Mapping[str, int]
-    trunk_dropout: bool = False
-
-    def __call__(self, part: Corpus, views: int = 0) -> EncodedCorpus:
-        """Return a corpus for the network, with `views` stored runs of the frozen layers; 0 is one without dropout."""
-        same_encoder = [self.run.identity["encoder"], self.encoder.max_length]
-        key = repr([fingerprint(part.texts), *same_encoder, self.tune, self.trunk_dropout, views, str(self.device)])
-        features, batches, lengths = self.run.get_or_make(key, lambda: self._features(part, views))
-        y = torch.tensor([-1 if label is None else self.ids.get(label, -1) for label in part.labels])
-        by_person = torch.tensor([origin.labelled for origin in part.origins], dtype=torch.bool)
-        return EncodedCorpus(features, batches, lengths, y, by_person, part.texts)
-
-    def _features(self, part: Corpus, views: int) -> tuple[Features, list[Batch], Tensor]:
-        features = self.encoder.features(part.texts, self.tune, trunk_dropout=self.trunk_dropout)
-        halved = self.device.type == "cuda" and self.tune.layers
-        on_device = features.to(self.device, torch.bfloat16 if halved else None)
-        if views and not self.trunk_dropout:
+    def encode() -> tuple[Features, list[Batch], Tensor]:
+        features = encoder.features(part.texts, tune, trunk_dropout=trunk_dropout)
+        halved = device.type == "cuda" and tune.layers
+        on_device = features.to(device, torch.bfloat16 if halved else None)
+        if views and not trunk_dropout:
             seeds = [derive(0, "trunk view", view) for view in range(views)]
-            on_device = self.encoder.with_noise(on_device, part.texts, self.tune, seeds=seeds)
+            on_device = encoder.with_noise(on_device, part.texts, tune, seeds=seeds)
         lengths = features.data.lengths
-        return on_device, whole_corpus(lengths, self.device), lengths
+        return on_device, whole_corpus(lengths, device), lengths
+
+    same_encoder = [run.identity["encoder"], encoder.max_length]
+    key = repr([fingerprint(part.texts), *same_encoder, tune, trunk_dropout, views, str(device)])
+    features, batches, lengths = run.get_or_make(key, encode)
+    y = torch.tensor([-1 if label is None else ids.get(label, -1) for label in part.labels])
+    by_person = torch.tensor([origin.labelled for origin in part.origins], dtype=torch.bool)
+    return EncodedCorpus(features, batches, lengths, y, by_person, part.texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +117,6 @@ class FitContext:
     @property
     def features(self) -> Features:
         return self.train.features
-
-    @property
-    def batches(self) -> RaggedBatches:
-        """Makes the batches of the training corpus."""
-        return RaggedBatches(self.train.lengths, self.device)
 
     @property
     def y(self) -> Tensor:
@@ -192,15 +179,16 @@ class FitContext:
         rows: Tensor | Callable[[int], Tensor],
         step: Callable[[Batch], Losses],
         *,
-        batches: RaggedBatches | None = None,
+        lengths: Tensor | None = None,
         **more: Any,
     ) -> None:
         """Train a module for one stage of the method (see `Trainer`); its losses go into the history.
 
-        Batches are made out of row numbers by `batches`; by default they are those of the training corpus.
+        `lengths` are the token counts of all rows; by default those of the training corpus.
         """
         trainer = Trainer(stage, module, schedule, seed=self.seed, device=self.device, run=self.run)
-        self.history[stage] = trainer.fit(rows, batches or self.batches, step, **more)
+        layout = partial(lay_out, self.train.lengths if lengths is None else lengths, device=self.device)
+        self.history[stage] = trainer.fit(rows, layout, step, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +198,7 @@ class Discovery:
     Attributes:
         network: The trained network over known and new intents.
         temperature: The temperature of the softmax that it was trained with.
+        vectors: Its vectors of the whole corpus, [n, d], where the method has computed them; only directions count.
         no_intent: Which rows of the logs belong to no intent, [n] (CPU); None if the method gives every row one.
         share_of_no_intent: The share of the logs that a person wants to have no intent; None leaves it to the data.
         agreement: The mean share of the clusterings that agree with the labels of new intents; None if unknown.
@@ -223,6 +212,7 @@ class Discovery:
 
     network: IntentNetwork
     temperature: float
+    vectors: Tensor | None = None
     no_intent: Tensor | None = None
     share_of_no_intent: float | None = None
     agreement: float | None = None

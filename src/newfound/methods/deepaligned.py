@@ -41,6 +41,29 @@ class ClusteredNetwork(IntentNetwork):
         self.register_buffer("centres", torch.zeros(clusters, self.classifier.weight.shape[1]))
 
 
+def cluster_rows(
+    context: FitContext,
+    network: ClusteredNetwork,
+    rows: Tensor,
+    *,
+    restarts: int,
+    when: str | int,
+    reference: Tensor | None = None,
+) -> Tensor:
+    """Cluster rows of the corpus into the last intents, and return their unit vectors, [rows, d].
+
+    Clusters take the numbers of the reference centres that they match.
+    """
+    x = F.normalize(context.embed(network)[rows].float(), dim=-1)
+    clusters = len(network.centres)
+    clustering = kmeans(x, clusters, restarts=restarts, seed=derive(context.seed, "k-means", when))
+    if reference is not None:
+        clustering = align_clusters(clustering, reference)
+    network.centres.copy_(clustering.centres)
+    network.pseudo[rows] = len(network.classifier.weight) - clusters + clustering.labels
+    return x
+
+
 def epoch_of(context: FitContext, network: ClusteredNetwork, number: int) -> Epoch:
     """Return the network after an epoch, for an analysis."""
     return Epoch(number, lambda: network.pseudo, lambda: context.embed(network), network.centres)
@@ -81,9 +104,10 @@ class DeepAligned(Discoverer):
         network = context.network(build, dropout=self.dropout)
         assert isinstance(network, ClusteredNetwork)
         pretrain(context, network, self._optimization(self._pretraining()), temperature=temperature)
-        self._cluster(context, network, "first")
+        rows = context.unlabelled_rows.to(context.device)
+        cluster_rows(context, network, rows, restarts=self.restarts, when="first")
         if context.tune.layers:
-            self._train_on_clusters(context, network, temperature)
+            self._train_on_clusters(context, network, rows, temperature)
         else:
             context.history["discovery"] = [{"epoch": 0.0, **context.watch(epoch_of(context, network, 0))}]
 
@@ -95,18 +119,9 @@ class DeepAligned(Discoverer):
         train_on_labels(context, network, y, joint, stage="joint training", columns=columns, temperature=temperature)
         return Discovery(network, temperature)
 
-    def _cluster(self, context: FitContext, network: ClusteredNetwork, when: str | int) -> Tensor:
-        """Cluster the unlabelled rows, aligned with the clustering before; returns their unit vectors."""
-        rows = context.unlabelled_rows.to(context.device)
-        x = F.normalize(context.embed(network)[rows].float(), dim=-1)
-        clustering = kmeans(x, context.n_new, restarts=self.restarts, seed=derive(context.seed, "k-means", when))
-        if when != "first":
-            clustering = align_clusters(clustering, network.centres)
-        network.centres.copy_(clustering.centres)
-        network.pseudo[rows] = context.n_known + clustering.labels
-        return x
-
-    def _train_on_clusters(self, context: FitContext, network: ClusteredNetwork, temperature: float) -> None:
+    def _train_on_clusters(
+        self, context: FitContext, network: ClusteredNetwork, rows: Tensor, temperature: float
+    ) -> None:
         with torch.no_grad():
             network.classifier.weight[context.n_known :] = F.normalize(network.centres, dim=-1)
         silhouette = 0.0
@@ -123,11 +138,12 @@ class DeepAligned(Discoverer):
         def cluster_again(epoch: int) -> dict[str, float]:
             nonlocal silhouette
             before = network.pseudo.clone()
-            x = self._cluster(context, network, epoch)[:MAX_VALIDATION_ROWS]
-            unlabelled = context.unlabelled_rows[: len(x)].to(context.device)
-            clusters = network.pseudo[unlabelled] - context.n_known
+            x = cluster_rows(context, network, rows, restarts=self.restarts, when=epoch, reference=network.centres)[
+                :MAX_VALIDATION_ROWS
+            ]
+            clusters = network.pseudo[rows[: len(x)]] - context.n_known
             silhouette = float(silhouette_on_device(x, clusters, context.n_new))
-            changed = float((network.pseudo != before).float().mean()) * len(before) / len(context.unlabelled_rows)
+            changed = float((network.pseudo != before).float().mean()) * len(before) / len(rows)
             watched = context.watch(epoch_of(context, network, epoch))
             return {"changed": changed, "silhouette": silhouette, **watched}
 

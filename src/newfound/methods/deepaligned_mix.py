@@ -12,19 +12,16 @@ from functools import partial
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
-from newfound.algorithms.clustering import align_clusters, kmeans
 from newfound.algorithms.metrics import match_clusters
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
 from newfound.methods.context import Discovery, FitContext
-from newfound.methods.deepaligned import ClusteredNetwork, epoch_of
+from newfound.methods.deepaligned import ClusteredNetwork, cluster_rows, epoch_of
 from newfound.methods.settings import Count, DropoutRate, Positive
 from newfound.methods.supervised import default_temperature, pretrain
 from newfound.model.network import IntentNetwork
-from newfound.training.seeding import derive
 from newfound.training.trainer import Losses
 
 
@@ -52,7 +49,9 @@ class DeepAlignedMix(Discoverer):
         assert isinstance(network, ClusteredNetwork)
         pretrain(context, network, self._pretraining(), temperature=temperature)
         known, _ = class_means(context.embed(network), context.y.to(context.device), context.n_known)
-        self._cluster(context, network, known, "first")
+        rows = torch.arange(len(context.y), device=context.device)
+        cluster = partial(cluster_rows, context, network, rows, restarts=self.restarts)
+        cluster(when="first", reference=known)
         with torch.no_grad():
             network.classifier.weight.copy_(F.normalize(network.centres, dim=-1))
 
@@ -64,23 +63,13 @@ class DeepAlignedMix(Discoverer):
         def cluster_again(epoch: int) -> dict[str, float]:
             before = network.pseudo.clone()
             if context.tune.layers:  # over a frozen encoder the vectors, and so the clusters, do not change
-                self._cluster(context, network, network.centres, epoch)
+                cluster(when=epoch, reference=network.centres)
             changed = float((network.pseudo != before).float().mean())
             return {"changed": changed, **context.watch(epoch_of(context, network, epoch))}
 
-        rows = torch.arange(len(context.y))
-        context.fit("discovery", network, self._schedule(), rows, step, after_epoch=cluster_again)
+        context.fit("discovery", network, self._schedule(), rows.cpu(), step, after_epoch=cluster_again)
         _name_columns(context, network)
         return Discovery(network, temperature)
-
-    def _cluster(self, context: FitContext, network: ClusteredNetwork, reference: Tensor, when: str | int) -> None:
-        """Cluster all rows; clusters take the numbers of the reference centres that they match."""
-        x = F.normalize(context.embed(network).float(), dim=-1)
-        clusters = len(network.centres)
-        clustering = kmeans(x, clusters, restarts=self.restarts, seed=derive(context.seed, "k-means", when))
-        clustering = align_clusters(clustering, reference)
-        network.centres.copy_(clustering.centres)
-        network.pseudo.copy_(clustering.labels)
 
 
 @torch.no_grad()

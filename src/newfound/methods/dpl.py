@@ -26,14 +26,7 @@ from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
 from newfound.methods.context import Discovery, Epoch, FitContext
 from newfound.methods.settings import Count, DropoutRate, OpenShare, Positive
-from newfound.methods.supervised import (
-    check_sizes,
-    default_temperature,
-    pretrain,
-    random_directions,
-    start_at_clusters,
-    start_projection,
-)
+from newfound.methods.supervised import check_sizes, default_temperature, pretrain, start_at_clusters
 from newfound.model.network import IntentNetwork
 from newfound.training.seeding import derive
 from newfound.training.trainer import Losses
@@ -46,14 +39,13 @@ class PrototypeNetwork(IntentNetwork):
 
     mu: Tensor  # [N + M, 128] prototypes: moved by an average, never by a gradient
 
-    def __init__(self, *args: Any, projection: Literal["linear", "mlp"] = "mlp", **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         intents, width = self.classifier.weight.shape
-        last = nn.Linear(width, PROTOTYPE_WIDTH)
-        self.projection = nn.Sequential(nn.Linear(width, width), nn.ReLU(), last) if projection == "mlp" else last
-        for module in self.projection.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.zeros_(module.bias)  # vectors have unit length: a random bias would drown them
+        last, first = nn.Linear(width, PROTOTYPE_WIDTH), nn.Linear(width, width)
+        self.projection = nn.Sequential(first, nn.ReLU(), last)
+        for layer in (first, last):
+            nn.init.zeros_(layer.bias)  # vectors have unit length: a random bias would drown them
         self.register_buffer("mu", torch.zeros(intents, PROTOTYPE_WIDTH))
 
     def project(self, x: Tensor) -> Tensor:
@@ -80,9 +72,6 @@ class DPL(Discoverer):
         objectives: The representation losses: "pcl+ins", and for the ablation "pcl", "ins", "scl", "pcl+scl".
         epsilon: Entropy of Sinkhorn-Knopp's assignments: the smaller, the closer to one intent for each utterance.
         sinkhorn_iterations: Rounds in which Sinkhorn-Knopp evens out the sizes of the new intents.
-        projection: Map from vectors to the space of the prototypes: "mlp" (two layers) or "linear".
-        projection_start: Start of the projection's weights: "random" (paper, released), or the principal components of
-            the vectors ("pca"), which keep what a good start of the prototypes knows.
         sizes: What Sinkhorn takes the sizes of the new intents for: "equal" (paper), or "estimated" from the k-means
             clusters that the training starts from, which are then not evened out.
         dense: Whether to add the released code's layer after the pooling.
@@ -103,8 +92,6 @@ class DPL(Discoverer):
     objectives: Literal["pcl+ins", "pcl", "ins", "scl", "pcl+scl"] = "pcl+ins"
     epsilon: Positive = 0.05
     sinkhorn_iterations: Count = 3
-    projection: Literal["mlp", "linear"] = "mlp"
-    projection_start: Literal["random", "pca"] = "random"
     sizes: Literal["equal", "estimated"] = "equal"
     dense: bool = False
     dropout: DropoutRate = 0.1
@@ -117,8 +104,7 @@ class DPL(Discoverer):
 
     def _discover(self, context: FitContext) -> Discovery:
         temperature = self.temperature or default_temperature(context)
-        build = partial(PrototypeNetwork, projection=self.projection)
-        network = context.network(build, dense=self.dense, dropout=self.dropout)
+        network = context.network(PrototypeNetwork, dense=self.dense, dropout=self.dropout)
         assert isinstance(network, PrototypeNetwork)
         pretrain(context, network, self._pretraining(), temperature=temperature)
         sizes = self._start(context, network)  # line 1
@@ -172,10 +158,9 @@ class DPL(Discoverer):
 
         Returns the estimated share of each new intent, [M]; None for equal shares.
         """
-        if self.projection_start == "pca":
-            start_projection(network.projection, context.embed(network))
         if self.start == "random":
-            network.mu.copy_(random_directions(*network.mu.shape, seed=derive(context.seed, "prototypes")))
+            generator = torch.Generator().manual_seed(derive(context.seed, "prototypes"))
+            network.mu.copy_(F.normalize(torch.randn(network.mu.shape, generator=generator), dim=-1))
         if self.start in ("random", "zeros"):
             return None
         x, ids, shares = start_at_clusters(context, network, start=self.start, sizes=self.sizes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,7 @@ MIN_COSINE_OF_ONE_INTENT = 0.99  # of two columns that stand for one intent
 def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> IntentModel:
     """Return the model of what a method discovered, without surplus columns."""
     network = discovery.network
-    x = context.embed(network)
+    x = context.embed(network) if discovery.vectors is None else discovery.vectors
     network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
     _drop_surplus(context, discovery, x)
     limits = _Limits.of(context, discovery, x, corpus)
@@ -57,7 +57,7 @@ def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> In
         "device": str(context.device),
         **({"no_intent": {"utterances": int(limits.outside.sum())}} if limits.outside.any() else {}),
         **({"choices": dict(discovery.choices)} if discovery.choices else {}),
-        **({} if check is None else {"known_check": check.as_dict()}),
+        **({} if check is None else {"known_check": asdict(check)}),
     }
     embedder = NetworkEmbedder(context.encoder, context.tune, network)
     columns = _columns(corpus, context.y, corrected, limits.outside)

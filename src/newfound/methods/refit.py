@@ -85,6 +85,7 @@ class Refit(Discoverer):
         return Discovery(
             network,
             FROZEN_TEMPERATURE,
+            vectors=x,
             no_intent=of_no_intent,
             is_settled=True,
             known_check=check,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.clustering import balance, kmeans
-from newfound.encoders.ragged import Batch, RaggedBatches
+from newfound.encoders.ragged import Batch
 from newfound.errors import SettingsError
 from newfound.methods.context import FitContext
 from newfound.model.network import IntentNetwork
@@ -45,15 +45,6 @@ def check_sizes(sizes: str, start: str) -> None:
         )
 
 
-def estimate_shares(ids: Tensor, context: FitContext) -> Tensor:
-    """Return the share of each new intent among the unlabelled rows [M], from the clusters `ids` [n] of all rows.
-
-    One utterance is added to each, so that no share is zero.
-    """
-    sizes = torch.bincount(ids[context.unlabelled_rows] - context.n_known, minlength=context.n_new) + 1.0
-    return (sizes / sizes.sum()).to(context.device)
-
-
 def start_at_clusters(
     context: FitContext, network: IntentNetwork, *, start: str, sizes: str
 ) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -65,43 +56,11 @@ def start_at_clusters(
     x = context.embed(network)
     ids = cluster(x, context, balanced=start == "balanced" and sizes == "equal")
     start_classifier(network, x, ids)
-    return x, ids, estimate_shares(ids, context) if sizes == "estimated" else None
-
-
-def random_directions(count: int, width: int, *, seed: int) -> Tensor:
-    """Return random unit vectors, [count, width], that depend on nothing but the seed."""
-    return F.normalize(torch.randn(count, width, generator=torch.Generator().manual_seed(seed)), dim=-1)
-
-
-@torch.no_grad()
-def start_projection(projection: nn.Module, x: Tensor) -> None:
-    """Set a projection to the principal components of the unit vectors of x [n, d].
-
-    A layer with ReLU in front of the last one passes every component twice, with both signs, and the last layer takes
-    the difference: relu(a) - relu(-a) = a. Hidden units that are left over keep their random start, with no effect yet.
-    """
-    unit = F.normalize(x.float(), dim=-1)
-    centred = unit - unit.mean(0)
-    last = projection[-1] if isinstance(projection, nn.Sequential) else projection
-    assert isinstance(last, nn.Linear)
-    hidden = projection[0] if isinstance(projection, nn.Sequential) else None
-    most = last.out_features if hidden is None else min(last.out_features, last.in_features // 2)
-    components = torch.linalg.eigh(centred.T @ centred).eigenvectors.flip(1).T[:most]  # [C, d], the largest first
-    count = len(components)
-    last.weight.zero_()
-    last.bias.zero_()
-    if hidden is None:
-        last.weight[:count] = components
-        last.bias[:count] = -(components @ unit.mean(0))
-        return
-    assert isinstance(hidden, nn.Linear)
-    both = torch.cat([components, -components])
-    hidden.weight[: 2 * count] = both
-    hidden.bias.zero_()
-    hidden.bias[: 2 * count] = -(both @ unit.mean(0))
-    rows = torch.arange(count, device=last.weight.device)
-    last.weight[rows, rows] = 1.0
-    last.weight[rows, rows + count] = -1.0
+    if sizes == "equal":
+        return x, ids, None
+    # One utterance is added to each, so that no share is zero.
+    counts = torch.bincount(ids[context.unlabelled_rows] - context.n_known, minlength=context.n_new) + 1.0
+    return x, ids, (counts / counts.sum()).to(context.device)
 
 
 def train_on_labels(
@@ -151,8 +110,7 @@ def train_head(
         return {"loss": F.cross_entropy(cosine / temperature, target[batch.rows])}
 
     rows = torch.cat([(y >= 0).nonzero().squeeze(1), context.known_rows.repeat(times - 1)])
-    batches = RaggedBatches(torch.ones(len(y), dtype=torch.int64), context.device)
-    context.fit(stage, classifier, schedule, rows, step, batches=batches)
+    context.fit(stage, classifier, schedule, rows, step, lengths=torch.ones_like(y))
 
 
 def pretrain(context: FitContext, network: IntentNetwork, schedule: Optimization, *, temperature: float) -> None:

@@ -247,10 +247,6 @@ class IntentModel:
             [replace(i, certainty=c) for i, c in zip(intents, certainty, strict=True)], utterances
         )
 
-    def in_order(self, order: Sequence[int]) -> IntentModel:
-        """Return the same model with its utterances in another order."""
-        return replace(self, utterance_source=[self.utterances[i] for i in order])
-
     def with_intents(self, intents: Intents, utterances: Utterances | None = None) -> IntentModel:
         """Return the same model with other descriptions of its intents, and with other utterances."""
         source = self.utterance_source if utterances is None else utterances

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,7 +12,6 @@ from torch import Tensor
 
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Tune
-from newfound.encoders.ragged import Ragged
 from newfound.encoders.registry import hash_of
 from newfound.encoders.tail import whole_corpus
 from newfound.model.arrays import TEXTS_PER_BATCH, TEXTS_PER_BATCH_ON_GPU, Array, in_batches
@@ -54,23 +52,18 @@ class NetworkEmbedder:
         """Return the vectors of training utterances, [n, d], computed from the features in the cache."""
         cache = self.encoder.cache or FeatureCache(feature_cache_dir())
 
-        def compute(rows: Sequence[int]) -> Ragged:
-            some = [texts[i] for i in rows]
-            vectors = in_batches(lambda batch: self._vectors(batch, cache), some, self.encoder.width, MANY_TEXTS)
-            return Ragged(torch.from_numpy(vectors), torch.arange(len(rows) + 1))
+        def compute(some: Sequence[str]) -> Array:
+            return in_batches(lambda batch: self._vectors(batch, cache), some, self.encoder.width, MANY_TEXTS)
 
         if not self.tune.layers:  # what the frozen encoder computes is in the cache already
-            return compute(range(len(texts))).flat
+            return torch.from_numpy(compute(texts))
         state = {name: t for name, t in self.network.state_dict().items() if not name.startswith("classifier.")}
         weights = hash_of(state, self.encoder.weights_hash(), str(self.encoder.max_length))
-        return cache.fetch({"vectors of a trained network": weights}, texts, compute).flat
+        return torch.from_numpy(cache.fetch({"vectors of a trained network": weights}, texts, compute))
 
     def pretrained(self, texts: Sequence[str]) -> Array:
         """Return the vectors of the pretrained encoder, which has learned nothing from the model's logs, [n, d]."""
-        encoder = copy(self.encoder)
-        encoder.cache = self.cache
-        vectors: Array = encoder.features(texts, encoder.tune("heads")).data.flat.float().cpu().numpy()
-        return vectors
+        return self.encoder.with_cache(self.cache).vectors(texts)
 
     def _vectors(self, texts: Sequence[str], cache: FeatureCache | None) -> Array:
         session = self._session if cache is None else None
@@ -78,8 +71,7 @@ class NetworkEmbedder:
             from newfound.encoders.onnx.engine import vectors_of
 
             return vectors_of(session, self.encoder.tokenize(texts))
-        encoder = copy(self.encoder)  # a shallow copy with the same weights, because other threads use the original
-        encoder.cache = cache
+        encoder = self.encoder.with_cache(cache)  # another one, because other threads use the original
         features = encoder.features(texts, self.tune)
         batches = whole_corpus(features.data.lengths, self.device)
         vectors: Array = embed(self.network, features.to(self.device), batches).cpu().numpy()
@@ -100,7 +92,6 @@ class NetworkEmbedder:
 
     @property
     def device(self) -> torch.device:
-        """The device of the weights."""
         return self.network.classifier.weight.device
 
     def to(self, device: torch.device | str) -> None:

@@ -1,4 +1,4 @@
-"""A model on disk: `model.json` (its description), `weights.safetensors` (the trained weights) and a model card.
+"""A model on disk: `model.json` (its description) and `weights.safetensors` (the trained weights).
 
 The pretrained encoder is loaded by name and verified by its hash, or it is in the folder itself.
 """
@@ -24,7 +24,6 @@ from newfound.model.about import (
     ABOUT_FILE,
     ENCODER_FOLDER,
     FORMAT_VERSION,
-    INTENT_CHECKS,
     UTTERANCES_FILE,
     WEIGHTS_FILE,
     Description,
@@ -33,13 +32,13 @@ from newfound.model.about import (
     read_calibration,
     stream_utterances,
 )
-from newfound.model.card import kept_card, model_card
 from newfound.model.classifier import IntentModel
 from newfound.model.embedder import NetworkEmbedder
 from newfound.model.network import IntentNetwork
-from newfound.model.types import Utterance
+from newfound.model.types import Intent, Utterance
 from newfound.text import first_line
 
+STORED_FIELDS = {field.name for field in fields(Intent) if field.init} - {"path"}  # which lies in `groups.json`
 MIN_TOKENS, MAX_TOKENS = 3, 10_000  # of a text, for the encoder
 
 
@@ -79,14 +78,15 @@ def save(
         "temperature": calibration.temperature,
         "typical": list(calibration.typical),
         "reliability": calibration.reliability,
-        "intents": [{name: value for name, value in asdict(i).items() if name in INTENT_CHECKS} for i in intents],
+        "intents": [{name: value for name, value in asdict(i).items() if name in STORED_FIELDS} for i in intents],
         "provenance": model.provenance,
     }
-    card = kept_card(folder) or model_card(about, intents, name=folder.resolve().name, source=folder.name)
+    card = folder / CARD_FILE  # for the hub, which a person wrote
+    kept = {CARD_FILE: card.read_bytes()} if card.is_file() else {}
     with folder_atomically(folder, partial(check_replaceable, folder, overwrite)) as target:
         (target / ABOUT_FILE).write_bytes(to_json(about))
         save_file(tensors, target / WEIGHTS_FILE)
-        for name, content in {CARD_FILE: card, **beside}.items():
+        for name, content in {**kept, **beside}.items():
             (target / name).write_bytes(content)
         if with_utterances and model.utterances:
             with (target / UTTERANCES_FILE).open("w", encoding="utf-8") as file:
@@ -134,9 +134,7 @@ def load(folder: str | Path | Description, *, encoder: str | Encoder | None = No
 
 def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | None) -> Encoder:
     """Return the encoder of a model: the given one, or the one that `model.json` names; its hash must be right."""
-    described = about.get("encoder")
-    if not isinstance(described, dict) or not isinstance(described.get("name"), str):
-        raise damaged(folder / ABOUT_FILE, "no encoder in it")
+    described = about["encoder"]
     expected = str(described.get("weights"))
     if isinstance(given, Encoder):
         if given.weights_hash() != expected:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from newfound.errors import HubError, SettingsError
@@ -20,17 +20,11 @@ from newfound.text import first_line
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-Model = TypeVar("Model")
 REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 ADDRESS = re.compile(rf"hf:/({REPOSITORY.pattern})(?:@([\w./-]+))?")  # `Path` makes one slash of two
 COMMIT = re.compile("[0-9a-f]{40}")
 FILES_TO_FETCH = ["*.json", "*.jsonl", "*.safetensors", "*.sqlite3", "*.txt", "*.model", "README.md"]
 REFUSED = (401, 403)
-
-
-def is_on_hub(model: str | Path) -> bool:
-    """Return whether this is an address on the hub, and no folder."""
-    return (model.as_posix() if isinstance(model, Path) else model).startswith("hf:/")
 
 
 def model_folder(model: str | Path) -> Path:
@@ -42,17 +36,12 @@ def model_folder(model: str | Path) -> Path:
     Raises:
         HubError: The hub cannot be reached, or does not have it.
     """
-    if not is_on_hub(model):
+    if not Path(model).as_posix().startswith("hf:/"):
         return Path(model)
     match = ADDRESS.fullmatch(Path(model).as_posix())
     if match is None:
         raise SettingsError(f"{model}: give hf://owner/name, or hf://owner/name@revision")
     return _fetch(match[1], match[2] or "main", open_hub().endpoint)
-
-
-def fetched(model: Model) -> Model | Path:
-    """Return a model on the hub as a folder of newfound's cache; a folder or a loaded model is returned as it is."""
-    return model_folder(model) if isinstance(model, str | Path) and is_on_hub(model) else model
 
 
 @cache

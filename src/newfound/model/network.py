@@ -15,11 +15,10 @@ from newfound.encoders.tail import Features, Tail
 class CosineClassifier(nn.Module):
     """A linear classifier whose logits are cosines of vectors and weights; one column per intent, known ones first."""
 
-    def __init__(self, width: int, n_intents: int, *, weight: Tensor | None = None) -> None:
-        """Start from these weights, [intents, width]; from random unit vectors by default."""
+    def __init__(self, width: int, n_intents: int) -> None:
+        """Start from random unit vectors."""
         super().__init__()
-        initial = F.normalize(torch.randn(n_intents, width), dim=-1) if weight is None else weight
-        self.weight = nn.Parameter(initial)
+        self.weight = nn.Parameter(F.normalize(torch.randn(n_intents, width), dim=-1))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits [n, intents] of vectors [n, width]."""
@@ -34,20 +33,11 @@ class CosineClassifier(nn.Module):
 class IntentNetwork(nn.Module):
     """Turns the features of utterances into vectors, with a classifier over known and new intents on them."""
 
-    def __init__(
-        self,
-        tail: Tail,
-        width: int,
-        n_intents: int,
-        *,
-        dense: bool = False,
-        dropout: float = 0.0,
-        classifier: CosineClassifier | None = None,
-    ) -> None:
+    def __init__(self, tail: Tail, width: int, n_intents: int, *, dense: bool = False, dropout: float = 0.0) -> None:
         """Put a network together on the trainable end of an encoder with vectors of this width.
 
         `dense` adds a linear layer with tanh after the pooling, as in the released code. The dropout of the vectors in
-        training makes two passes over one utterance differ. The classifier is a new one by default.
+        training makes two passes over one utterance differ.
         """
         super().__init__()
         self.tail = tail
@@ -55,7 +45,7 @@ class IntentNetwork(nn.Module):
         if self.dense is not None:
             nn.init.zeros_(self.dense.bias)  # pooled vectors have unit length: a random bias would drown them
         self.dropout = nn.Dropout(dropout)
-        self.classifier = CosineClassifier(width, n_intents) if classifier is None else classifier
+        self.classifier = CosineClassifier(width, n_intents)
 
     def forward(self, features: Features, batch: Batch, views: int = 1) -> Tensor:
         """Return the vectors of a batch, [views x B, d]; the classifier is not applied."""
@@ -73,9 +63,8 @@ class IntentNetwork(nn.Module):
     def with_columns(self, columns: Sequence[int]) -> IntentNetwork:
         """Return another network with these columns of the classifier, in this order; the tail is shared."""
         weight = self.classifier.weight.detach()[list(columns)].clone()
-        classifier = CosineClassifier(weight.shape[1], len(weight), weight=weight)
-        other = IntentNetwork(self.tail, weight.shape[1], len(weight), dropout=self.dropout.p, classifier=classifier)
-        other.dense = self.dense
+        other = IntentNetwork(self.tail, weight.shape[1], len(weight), dropout=self.dropout.p)
+        other.dense, other.classifier.weight = self.dense, nn.Parameter(weight)
         return other.train(self.training)
 
     def classifier_branch(self) -> dict[str, Tensor]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +16,22 @@ from newfound.errors import ModelError
 from newfound.files import AUDIT_FILE, GROUPS_FILE, THRESHOLDS_FILE, hold_folder, to_json, write_atomically
 from newfound.model.about import hold_model, inside
 from newfound.model.types import Intent
-from newfound.text import first_line
+from newfound.untrusted import parse
 
 Answers = dict[tuple[str, str], bool]  # whether an utterance belongs to the intent of an id
 NewAnswers = Mapping[tuple[str, str], bool | None]  # None takes an answer back
 Groups = Mapping[str, tuple[str, ...]]  # the names of the groups that the intent of an id is in, coarsest first
 
 
-def read_groups(folder: str | Path) -> dict[str, tuple[str, ...]]:
+def read_groups(folder: str | Path) -> Groups:
     """Return the groups of a model folder's intents; none if they were never put into groups."""
-    paths = read_sidecar(Path(folder), GROUPS_FILE).get("paths", {})
-    if not isinstance(paths, dict) or not all(isinstance(names, list) for names in paths.values()):
-        raise damaged_sidecar(Path(folder) / GROUPS_FILE, "its paths")
-    if not all(isinstance(name, str) and name for names in paths.values() for name in names):
-        raise damaged_sidecar(Path(folder) / GROUPS_FILE, "its names")
-    return {id: tuple(names) for id, names in paths.items()}
+    return read_sidecar(folder, GROUPS_FILE, "paths", dict[str, tuple[str, ...]]) or {}
 
 
-def write_groups(folder: str | Path, groups: Groups) -> None:
+def write_groups(folder: Path, groups: Groups) -> None:
     """Write the groups of a model folder's intents."""
-    with hold_folder(Path(folder)):
-        write_atomically(Path(folder) / GROUPS_FILE, groups_as_json(groups))
+    with hold_folder(folder):
+        write_atomically(folder / GROUPS_FILE, groups_as_json(groups))
 
 
 def groups_as_json(groups: Groups) -> bytes:
@@ -59,49 +54,40 @@ def with_paths(intents: Iterable[Intent], groups: Groups) -> tuple[Intent, ...]:
     return tuple(replace(intent, path=path_of(intent.id, groups)) for intent in intents)
 
 
-def load_thresholds(folder: str | Path) -> dict[str, float]:
-    """Return the least probability of each intent at which predictions keep the promise, by id; empty without a file.
+def thresholds_by_name(folder: str | Path, ids: Mapping[str, str]) -> dict[str, float]:
+    """Return the least probability of each intent at which predictions keep the promise; empty without thresholds.
 
-    It is infinite if no probability keeps the promise.
+    It is infinite for an intent of which no probability keeps it. `ids` has the intents' ids by name.
     """
-    content = read_sidecar(Path(folder), THRESHOLDS_FILE)
-    intents = content.get("intents", {})
-    if not isinstance(intents, dict) or not all(_is_threshold(value) for value in intents.values()):
-        raise damaged_sidecar(Path(folder) / THRESHOLDS_FILE, "its thresholds")
-    return {id: math.inf if value is None else float(value) for id, value in intents.items()}
+    by_id = read_sidecar(folder, THRESHOLDS_FILE, "intents", dict[str, float | None]) or {}
+    kept = {id: value for id, value in by_id.items() if value is not None}
+    return {name: kept.get(id, math.inf) for name, id in ids.items()} if by_id else {}
 
 
 def promised_precision(folder: str | Path) -> float | None:
     """Return the share of predictions that are to be right above the thresholds; None without thresholds."""
-    precision = read_sidecar(Path(folder), THRESHOLDS_FILE).get("precision")
+    precision = read_sidecar(folder, THRESHOLDS_FILE, "precision", Any)
     return precision if isinstance(precision, float) and 0 < precision < 1 else None
 
 
-def thresholds_by_name(folder: str | Path, ids: Mapping[str, str]) -> dict[str, float]:
-    """Return the thresholds of intents whose ids are given by name; an intent without one is never above it."""
-    by_id = load_thresholds(folder)
-    return {name: by_id.get(id, math.inf) for name, id in ids.items()} if by_id else {}
+def save_thresholds(folder: Path, precision: float, thresholds: Mapping[str, float | None]) -> None:
+    """Write the thresholds of intents by their ids; None for one that no probability is enough for."""
+    with hold_folder(folder):
+        content = {"version": 1, "precision": precision, "intents": thresholds}
+        write_atomically(folder / THRESHOLDS_FILE, to_json(content))
 
 
-def save_thresholds(folder: str | Path, precision: float, thresholds: Mapping[str, float]) -> Path:
-    """Write thresholds beside a model, and return the file."""
-    path = Path(folder) / THRESHOLDS_FILE
-    intents = {id: value if math.isfinite(value) else None for id, value in thresholds.items()}
-    with hold_folder(Path(folder)):
-        write_atomically(path, to_json({"version": 1, "precision": precision, "intents": intents}))
-    return path
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    text: str
+    intent: str
+    belongs: bool
 
 
 def load_answers(folder: str | Path) -> Answers:
     """Return the answers of an audit; none without a file."""
-    entries = read_sidecar(Path(folder), AUDIT_FILE).get("answers", [])
-    try:
-        answers = {(str(e["text"]), str(e["intent"])): e["belongs"] for e in entries}
-    except (TypeError, KeyError):
-        answers = {("", ""): None}
-    if not all(isinstance(belongs, bool) for belongs in answers.values()):
-        raise damaged_sidecar(Path(folder) / AUDIT_FILE, "its answers")
-    return answers
+    entries = read_sidecar(folder, AUDIT_FILE, "answers", tuple[_Answer, ...]) or ()
+    return {(entry.text, entry.intent): entry.belongs for entry in entries}
 
 
 def add_answers(folder: Path, answers: NewAnswers, signature: object) -> None:
@@ -112,23 +98,21 @@ def add_answers(folder: Path, answers: NewAnswers, signature: object) -> None:
         write_atomically(folder / AUDIT_FILE, to_json({"version": 1, "answers": entries}))
 
 
-def read_sidecar(folder: Path, name: str) -> dict[str, Any]:
-    """Return the content of a file beside the model; empty if there is none."""
-    if not (folder / name).exists():
-        return {}
+def read_sidecar(folder: str | Path, name: str, key: str, kind: Any) -> Any:
+    """Return what a file beside the model says, a value of a type that `parse` knows; None if it says nothing.
+
+    Raises:
+        ModelError: The file is damaged. The model itself is whole, and unlike its own files this one can be made again.
+    """
+    path = Path(folder) / name
+    if not path.exists():
+        return None
+    problem = f"its {key}"
     try:
-        content = json.loads(inside(folder, name).read_bytes())
+        content = json.loads(inside(path.parent, name).read_bytes())
+        if isinstance(content, dict) and content.get("version") == 1:
+            return None if content.get(key) is None else parse(kind, content[key])
+        problem = "its version"
     except (OSError, ValueError, RecursionError) as error:
-        raise damaged_sidecar(folder / name, first_line(error)[:120]) from None
-    if not isinstance(content, dict) or content.get("version") != 1:
-        raise damaged_sidecar(folder / name, "its version")
-    return content
-
-
-def _is_threshold(value: Any) -> bool:
-    return value is None or (type(value) in (int, float) and 0 <= value <= 1)
-
-
-def damaged_sidecar(path: Path, what: str) -> ModelError:
-    """The model itself is whole: unlike its own files, this one can be made again."""
-    return ModelError(f"{path}: damaged ({what}); remove it, and make it again")
+        problem = str(error)[:120] or problem
+    raise ModelError(f"{path}: damaged ({problem}); remove it, and make it again")

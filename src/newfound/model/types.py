@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from newfound.data.corpus import Days
 from newfound.text import percent
+from newfound.untrusted import parse
 
 Trend = Literal["rising", "fading", "new", "steady"]
 Status = Literal["known", "accepted", "new"]
 MAX_FALL_OF_KNOWN = 0.05  # of the share of known utterances that are right, before a warning
-MAX_LABELS = 2**53  # integers up to this one are exact as floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,6 @@ class Intent:
         certainty: The mean probability of its utterances from the logs; 1 if a person labelled them all; None if it has
             no utterances.
         overlaps: The intents it overlaps with, the largest overlap first.
-        position: Its position on the map of the logs, between 0 and 1; None if there is no map.
         min_similarity: The least cosine to its prototype that a text of the intent has; below it the text belongs to no
             intent.
         takes_wordless: Whether a text without words, such as a number, may belong to it.
@@ -85,7 +84,6 @@ class Intent:
     labelled: int = 0
     certainty: float | None = None
     overlaps: tuple[Overlap, ...] = ()
-    position: tuple[float, float] | None = None
     min_similarity: float = -1.0
     takes_wordless: bool = True
     takes_small_talk: bool = True
@@ -106,10 +104,6 @@ class Intent:
     def discovered(self) -> bool:
         """Whether it was found in logs, in this round or an earlier one; otherwise labelled data have named it."""
         return not self.known or self.accepted
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the description as JSON values."""
-        return asdict(self)
 
 
 def intent_id(name: str) -> str:
@@ -201,16 +195,12 @@ class KnownCheck:
 
         The provenance comes from a file and may hold anything.
         """
-        match provenance.get("known_check"):
-            case {
-                "labels": int(labels),
-                "plain": int() | float() as plain,
-                "now": int() | float() as now,
-                "lost": int(lost),
-                "gained": int(gained),
-            } if min(plain, now, lost, gained) >= 0 and max(plain, now) <= 1 and lost + gained <= labels <= MAX_LABELS:
-                return cls(labels, plain, now, lost, gained, provenance["known_check"].get("seen_before") is True)
-        return None
+        try:
+            check = parse(cls, provenance.get("known_check"))
+        except ValueError:
+            return None
+        is_possible = 0 <= check.plain <= 1 and 0 <= check.now <= 1 and check.lost + check.gained <= check.labels
+        return check if is_possible else None
 
     @property
     def figures(self) -> str:
@@ -223,10 +213,6 @@ class KnownCheck:
     def sentence(self) -> str:
         """The shares as a sentence without its full stop."""
         return f"Known intents: {self.figures}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the values as JSON values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

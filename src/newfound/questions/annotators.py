@@ -59,26 +59,20 @@ class Labeller(Protocol):
         """Return a label for each text, the most important of which come first; None where there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckQuestion:
-    """A question to which the answer is known."""
-
-    question: PosedQuestion
-    choice: int | None
-
-
-def measure_reliability(annotator: Annotator, checks: Sequence[CheckQuestion]) -> float | None:
+def measure_reliability(annotator: Annotator, checks: Sequence[tuple[PosedQuestion, Answer]]) -> float | None:
     """Return the share of right answers to check questions; None if none was answered.
 
     It is drawn a little towards one half, as if one more right and one more wrong answer had been seen.
     """
-    answers = [(annotator.answer(check.question), check.choice) for check in checks]
-    right = [answer.choice == choice for answer, choice in answers if answer is not None]
-    return (sum(right) + 1) / (len(right) + 2) if right else None
+    answers = [(annotator.answer(question), right) for question, right in checks]
+    is_right = [answer == right for answer, right in answers if answer is not None]
+    return (sum(is_right) + 1) / (len(is_right) + 2) if is_right else None
 
 
-def check_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, seed: int) -> list[CheckQuestion]:
-    """Return check questions whose candidates are the intents nearest to each utterance.
+def check_questions(
+    texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, seed: int
+) -> list[tuple[PosedQuestion, Answer]]:
+    """Return check questions, whose candidates are the intents nearest to each utterance, with the right answers.
 
     Labelled utterances are certain. Without enough of them, so are those on which all clusterings agree. There are no
     questions unless some intents have several rows.
@@ -104,15 +98,11 @@ def check_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, s
         shown = others[:MAX_CANDIDATES]
         if rng.random() >= SHARE_WITHOUT_RIGHT_CANDIDATE:
             shown = rng.permutation([intent, *others[: MAX_CANDIDATES - 1]]).tolist()
-        examples = tuple(_examples(texts, y, i, row, rng) for i in shown)
-        fits = shown.index(intent) if intent in shown else None
-        checks.append(CheckQuestion(PosedQuestion(texts[row], examples), fits))
+        rows = ([j for j in (y == i).nonzero().squeeze(1).tolist() if j != row] for i in shown)
+        examples = (rng.permutation(own)[:MAX_EXAMPLES].tolist() for own in rows)
+        question = PosedQuestion(texts[row], tuple(tuple(texts[j] for j in own) for own in examples))
+        checks.append((question, Answer(shown.index(intent) if intent in shown else None)))
     return checks
-
-
-def _examples(texts: Sequence[str], y: Tensor, intent: int, without: int, rng: np.random.Generator) -> tuple[str, ...]:
-    rows = [i for i in (y == intent).nonzero().squeeze(1).tolist() if i != without]
-    return tuple(texts[i] for i in rng.permutation(rows)[:MAX_EXAMPLES].tolist())
 
 
 def ask(
@@ -125,26 +115,23 @@ def ask(
     """
     rng = random.Random(seed)
     asked = answered = 0
-    while asked < count:
-        question = next_question(state)
-        if question is None:
-            break
+    while asked < count and (question := next_question(state)) is not None:
         choices: list[int | None] = []
-        likely: dict[int | None, float] = {}
         for row in (question.row, *question.others):
             order = rng.sample(range(len(question.candidates)), len(question.candidates))
             shown = tuple(tuple(texts[j] for j in question.candidates[i]) for i in order)
             answer = annotator.answer(PosedQuestion(texts[row], shown)) if asked < count else None
             asked += 1
             if answer is None:
+                state.skip(question)
                 break
             answered += 1
             choices.append(None if answer.choice is None else order[answer.choice])
             likely = question.probabilities(choices, reliability)
-            if max(likely.values()) >= MIN_ANSWER_PROBABILITY:
+            best = max(likely, key=lambda choice: likely[choice])
+            if likely[best] >= MIN_ANSWER_PROBABILITY:
+                state.answer(question, best)
                 break
-        if max(likely.values(), default=0.0) >= MIN_ANSWER_PROBABILITY:
-            state.answer(question, max(likely, key=lambda choice: likely[choice]))
         else:
             state.skip(question)
     return answered

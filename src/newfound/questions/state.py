@@ -31,6 +31,10 @@ class Question:
     others: tuple[int, ...] = ()  # some more of these rows, which can be asked about to make sure
     is_about: int | None = None  # the intent that the utterance stands for as a whole; None if it stands for a part
 
+    def pairs_with(self, intent: int) -> set[frozenset[int]]:
+        """Return the pairs of an intent with each of those that are shown."""
+        return {frozenset((intent, other)) for other in self.intents}
+
     def probabilities(self, choices: Sequence[int | None], reliability: float) -> dict[int | None, float]:
         """Return how probable each answer is to be right, given what several rows were answered."""
         options: list[int | None] = [*range(len(self.intents)), None]
@@ -95,22 +99,24 @@ class AnswerState:
         self.examples |= {intent: [] for intent in self.outside}
 
     def answer(self, question: Question, choice: int | None) -> None:
-        """Take an answer."""
-        chosen = None if choice is None else question.intents[choice]
+        """Move the part that a question is about, or join two intents; None is none of the candidates."""
         self.asked.add(question.row)
         self._certain.add(question.row)
-        if question.is_about is None:
-            self._separate(question.row, self._new_intent(question) if chosen is None else chosen)
-        elif chosen is None:
-            self._note_apart(question.is_about, question)
+        if choice is None:  # Of the intents that were shown, two may still be one.
+            self.apart |= question.pairs_with(self.next_intent if question.is_about is None else question.is_about)
+        if question.is_about is not None:
+            if choice is not None:
+                self._join(question.is_about, question.intents[choice])
+        elif choice is not None:
+            self._separate(question.row, question.intents[choice])
         else:
-            self._join(question.is_about, chosen)
+            self.tell(question.row, self.next_intent)
 
     def skip(self, question: Question) -> None:
         """Go on without an answer to a question."""
         self.asked.add(question.row)
         if question.is_about is not None:
-            self.skipped |= {frozenset((question.is_about, other)) for other in question.intents}
+            self.skipped |= question.pairs_with(question.is_about)
 
     def tell(self, row: int, intent: int) -> None:
         """Take it as certain that a row belongs to an intent, whether or not it was asked about.
@@ -157,16 +163,6 @@ class AnswerState:
 
     def _add(self, rows: Tensor, anchor: int, intent: int) -> None:
         self.pieces.append(self.evidence.piece(rows, anchor, intent))
-
-    def _new_intent(self, question: Question) -> int:
-        intent, self.next_intent = self.next_intent, self.next_intent + 1
-        self.examples[intent] = []
-        self._note_apart(intent, question)
-        return intent
-
-    def _note_apart(self, intent: int, question: Question) -> None:
-        """Note that the intent is none of those that were shown. Of those, two may still be one intent."""
-        self.apart |= {frozenset((intent, other)) for other in question.intents}
 
     def _join(self, gone: int, kept: int) -> None:
         for piece in self.pieces:

@@ -32,8 +32,8 @@ MAX_EXAMPLE_LENGTH = 60  # characters
 MAX_INTENTS_IN_OVERVIEW = 10
 
 
-def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0) -> None:
-    """Write the report of a model as an HTML file; the seed chooses the utterances on the map and starts t-SNE."""
+def write_page(reviewed: ReviewedModel, path: Path, *, title: str) -> None:
+    """Write the report of a model as an HTML file."""
     utterances = reviewed.assigned
     if not any(u.intent is not None for u in utterances):
         raise DataError("no utterance belongs to any intent; there is nothing to show")
@@ -47,7 +47,7 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0
         is_grouped=is_grouped,
         statuses={intent.name: intent.status for intent in intents},
         data={
-            "points": _points(reviewed, seed),
+            "points": _points(reviewed),
             "names": list(reviewed.names),
             "numbers": [reviewed.review.numbers[name] for name in reviewed.names],
             "known": sorted(reviewed.review.known),
@@ -61,13 +61,13 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0
     write_atomically(path, page.encode())
 
 
-def _points(reviewed: ReviewedModel, seed: int) -> list[list[Any]]:
+def _points(reviewed: ReviewedModel) -> list[list[Any]]:
     """Return x, y, the number of the intent and the text of a sample of the logs."""
     utterances = reviewed.assigned
     shown = [i for i, u in enumerate(utterances) if u.intent is not None]
     logs = [i for i in shown if not utterances[i].labelled] or shown
-    chosen = np.sort(np.random.default_rng(seed).permutation(np.array(logs))[:MAX_POINTS])
-    positions = map_positions(F.normalize(reviewed.model.utterance_vectors[chosen], dim=-1).numpy(), seed)
+    chosen = np.sort(np.random.default_rng(0).permutation(np.array(logs))[:MAX_POINTS])
+    positions = map_positions(F.normalize(reviewed.model.utterance_vectors[chosen], dim=-1).numpy())
     intent_number = {name: i for i, name in enumerate(reviewed.names)}
     return [
         [round(float(x), 4), round(float(y), 4), intent_number[str(utterances[i].intent)], utterances[i].text]
@@ -112,17 +112,12 @@ def _about(reviewed: ReviewedModel, utterances: Sequence[Utterance]) -> list[tup
     provenance = reviewed.model.provenance
     seconds = sum(provenance.get("timings", {}).values())
     n_labelled = sum(u.count for u in utterances if u.labelled)
-    logs = [u for u in utterances if not u.labelled]
-    n_logs, n_known = sum(u.count for u in logs), sum(u.count for u in logs if u.intent in reviewed.review.known)
-    without = [u for u in utterances if u.intent is None]
-    n_without = sum(u.count for u in without)
-    examples = "; ".join(shorten(u.text, MAX_EXAMPLE_LENGTH) for u in without[:3])
+    without = [shorten(u.text, MAX_EXAMPLE_LENGTH) for u in utterances if u.intent is None]
     return [
         ("method", f"{provenance.get('method', '?')} on encoder {reviewed.model.encoder.name}"),
         ("made", f"{provenance.get('created', '?')}, in {seconds:.0f} s on {provenance.get('device', '?')}"),
         ("labelled utterances", f"{n_labelled:,}"),
-        ("utterances from the logs", f"{n_logs:,}, of which {n_known:,} are of known intents"),
-        ("utterances of no intent", f"{n_without:,}, for instance {examples}" if n_without else "none"),
+        ("utterances of no intent", f"for instance {'; '.join(without[:3])}" if without else "none"),
     ]
 
 

@@ -41,19 +41,19 @@ class Carried:
     @classmethod
     def of(cls, reviewed: ReviewedModel) -> Carried:
         """Return what a training from a reviewed model keeps."""
-        moved, checked = reviewed.review.moved, reviewed.review.checked
+        assigned = reviewed.review.assigned
         rejected = _rejected(reviewed)
         slots = _slots_of_utterances(reviewed) if rejected else [None] * len(reviewed.assigned)
         labels = []
         for u, slot in zip(reviewed.assigned, slots, strict=True):
-            of_rejected = None if u.text in moved or slot is None else rejected.get(slot)
+            of_rejected = None if u.text in assigned or slot is None else rejected.get(slot)
             labels.append(of_rejected if u.intent is None else u.intent)
-        origins = [Origin(u.labelled or u.text in checked, u.source, u.count, u.days) for u in reviewed.assigned]
+        origins = [Origin(u.labelled or u.text in assigned, u.source, u.count, u.days) for u in reviewed.assigned]
         found = Counter(labels)
         return cls(
             Corpus.of([u.text for u in reviewed.assigned], labels, origins),
             tuple(name for name in rejected.values() if found[name]),
-            tuple(text for text, name in moved.items() if name is None),
+            tuple(text for text, names in assigned.items() if not names),
         )
 
     def decisions(self) -> list[Decision]:

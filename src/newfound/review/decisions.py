@@ -8,14 +8,15 @@ one, and which decisions of others contradict it.
 from __future__ import annotations
 
 import json
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from newfound.errors import DecisionError
-from newfound.review.checks import READERS, check_text
-from newfound.text import did_you_mean
+from newfound.text import did_you_mean, has_half_character, shorten
+from newfound.untrusted import parse as parse_untrusted
 
 if TYPE_CHECKING:
     from newfound.review.state import Review
@@ -25,6 +26,17 @@ MAX_COMMENTS = 200  # on one intent
 MAX_PARTS = 200  # of one split
 MAX_DESCRIBING_TEXTS = 200  # of one part
 MAX_SHOWN_LENGTH = 60  # characters of an utterance or a comment in words
+# Marks that change the direction of the text around them. A name that contains one can look like another name.
+DIRECTION_MARKS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u061c")
+INVISIBLE_AT_THE_ENDS = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad")
+# What an argument is, by the type that its field has, and what is said of any other value.
+ARGUMENTS: dict[str, tuple[Any, str]] = {
+    "str": (str, "is missing or not a text"),
+    "str | None": (str | None, "is missing or not a text"),
+    "tuple[str, ...]": (tuple[str, ...], "needs a list of at least one text"),
+    "dict[str, tuple[str, ...]]": (dict[str, tuple[str, ...]], "needs at least two names, each with a list of texts"),
+    "bool": (bool, "is true or false"),
+}
 # What two decisions can be in conflict about: that an intent exists under its name, whether it is accepted, the intents
 # merged into it, the utterances moved into it, and the intent of one utterance.
 EXISTS, STATUS, MEMBERS, MOVED, UTTERANCE = "exists", "status", "members", "moved", "utterance"
@@ -49,9 +61,7 @@ class Decision:
         Raises:
             DecisionError: There is no such kind, or it has other arguments.
         """
-        if self.kind not in KINDS:
-            raise DecisionError(f"no decision {self.kind!r}; one of {', '.join(KINDS)}")
-        return KINDS[self.kind].of(self.arguments)
+        return _class_of(self.kind).of(self.arguments)
 
     @property
     def words(self) -> str:
@@ -69,12 +79,10 @@ class Kind(ABC):
     """A kind of decision. Its fields are the arguments, whose types say how they are checked.
 
     Attributes:
-        short: The argument that can be given alone, as in `accept: some_intent`.
         changes: What a decision changes, by the field that names it.
         relies_on: What must not have changed since its author looked.
     """
 
-    short: ClassVar[str | None] = None
     changes: ClassVar[Touched] = {}
     relies_on: ClassVar[Touched] = {}
 
@@ -86,8 +94,8 @@ class Kind(ABC):
         if unknown:
             meant = did_you_mean(unknown[0], expected)
             raise DecisionError(f"unknown argument {unknown[0][:60]!r}{meant}; expected {', '.join(expected)}")
-        fields_to_read = {name: f for name, f in expected.items() if name in arguments or f.default is MISSING}
-        return cls(**{name: READERS[str(field.type)](arguments, name) for name, field in fields_to_read.items()})
+        given = [field for field in expected.values() if field.name in arguments or field.default is MISSING]
+        return cls(**{field.name: _read_argument(field, arguments) for field in given})
 
     @abstractmethod
     def apply(self, review: Review) -> None:
@@ -178,7 +186,6 @@ class Split(Kind):
 class Reject(Kind):
     """Make an intent no intent."""
 
-    short: ClassVar[str | None] = "intent"
     changes: ClassVar[Touched] = {"intent": (EXISTS,)}
     relies_on: ClassVar[Touched] = {"intent": (EXISTS, STATUS, MEMBERS, MOVED)}
     intent: str
@@ -197,7 +204,6 @@ class Reject(Kind):
 class Accept(Kind):
     """Note that a new intent is one."""
 
-    short: ClassVar[str | None] = "intent"
     changes: ClassVar[Touched] = {"intent": (STATUS,)}
     relies_on: ClassVar[Touched] = {"intent": (EXISTS, MEMBERS)}
     intent: str
@@ -254,7 +260,7 @@ class Comment(Kind):
         review.check_exists(self.intent)
         if not self.text.strip() or len(self.text) > MAX_COMMENT_LENGTH:
             raise DecisionError(f"a comment needs 1 to {MAX_COMMENT_LENGTH} characters")
-        check_text(self.text)
+        _check_comment(self.text)
         if len(review.comments.get(self.intent, ())) >= MAX_COMMENTS:
             many = f"{self.intent!r} has {MAX_COMMENTS} comments"
             raise DecisionError(f"{many}, and more are not kept; undo some of them first")
@@ -280,35 +286,75 @@ def parse(entry: Any) -> Decision:
     """Return the decision that a YAML or JSON value describes.
 
     The value is a mapping of one kind to its arguments, such as `{rename: {intent: a, to: b}}`. `accept: some_intent`
-    is short for `accept: {intent: some_intent}`, and likewise for `reject`.
+    is short for `accept: {intent: some_intent}`, and likewise for every kind that has one argument.
 
     Raises:
         DecisionError: The value does not describe a decision.
     """
     malformed = f"a decision is one of {', '.join(KINDS)} with its arguments, not {str(entry)[:60]!r}"
-    if not isinstance(entry, dict) or len(entry) != 1:
+    if not isinstance(entry, dict) or len(entry) != 1 or not isinstance(next(iter(entry)), str):
         raise DecisionError(malformed)
     ((kind, arguments),) = entry.items()
-    if not isinstance(kind, str):
-        raise DecisionError(malformed)
-    if kind not in KINDS:
-        raise DecisionError(f"no decision {kind[:60]!r}{did_you_mean(kind, KINDS)}; one of {', '.join(KINDS)}")
-    if isinstance(arguments, str) and KINDS[kind].short is not None:
-        arguments = {KINDS[kind].short: arguments}
+    names = [field.name for field in fields(_class_of(kind))]  # type: ignore[arg-type]  # every kind is a dataclass
+    if isinstance(arguments, str) and len(names) == 1:
+        arguments = {names[0]: arguments}
     if not isinstance(arguments, dict):
         raise DecisionError(malformed)
     return Decision(kind, arguments)
 
 
-def format_decision(decision: Decision, width: int = 100) -> str:
+def _class_of(kind: str) -> type[Kind]:
+    if kind not in KINDS:
+        raise DecisionError(f"no decision {kind[:60]!r}{did_you_mean(kind, KINDS)}; one of {', '.join(KINDS)}")
+    return KINDS[kind]
+
+
+def format_decision(decision: Decision) -> str:
     """Return a decision on one line, as it is written in a file of decisions, for error messages."""
-    text = f"{decision.kind}: {json.dumps(dict(decision.arguments), ensure_ascii=False, default=str)}"
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return shorten(f"{decision.kind}: {json.dumps(dict(decision.arguments), ensure_ascii=False, default=str)}", 100)
+
+
+def check_name(name: str) -> None:
+    """Refuse a name with line breaks, direction marks or other invisible characters, or with nothing visible."""
+    invisible = [c for c in name if c in DIRECTION_MARKS or unicodedata.category(c) in ("Cc", "Zl", "Zp", "Co", "Cn")]
+    if invisible:
+        raise DecisionError(f"an intent's name must not hold the invisible character U+{ord(invisible[0]):04X}")
+    if name[0] in INVISIBLE_AT_THE_ENDS or name[-1] in INVISIBLE_AT_THE_ENDS or name != name.strip():
+        raise DecisionError("an intent's name must not begin or end with a space or an invisible character")
+    if not any(unicodedata.category(c)[0] in "LNPS" for c in name):
+        raise DecisionError("an intent's name needs something visible")
+
+
+def _check_comment(text: str) -> None:
+    """Refuse a comment with direction marks, or with control characters other than line breaks and tabs."""
+    for character in text:
+        if character in DIRECTION_MARKS or (unicodedata.category(character) == "Cc" and character not in "\n\t"):
+            raise DecisionError(f"a comment must not hold the invisible character U+{ord(character):04X}")
+
+
+def _read_argument(field: Field[Any], arguments: Mapping[str, Any]) -> Any:
+    """Return the value of a field among the arguments of a decision, or raise a `DecisionError`."""
+    value = arguments.get(field.name, MISSING)
+    kind, expected = ARGUMENTS[str(field.type)]
+    if isinstance(value, str) and has_half_character(value):
+        expected = "has half a character (a lone surrogate) in it; remove it"
+    try:
+        read = parse_untrusted(kind, value)
+    except ValueError:
+        read = ""
+    if _lacks_text(read):
+        raise DecisionError(f"the argument {field.name!r} {expected}")
+    return read
+
+
+def _lacks_text(value: Any) -> bool:
+    if isinstance(value, dict):
+        return len(value) < 2 or any(map(_lacks_text, [*value, *value.values()]))
+    return value in ("", ()) or (isinstance(value, tuple) and "" in value)
 
 
 def _quote(text: str) -> str:
-    line = " ".join(text.split())
-    return f"“{line if len(line) <= MAX_SHOWN_LENGTH else line[: MAX_SHOWN_LENGTH - 1] + '…'}”"
+    return f"“{shorten(' '.join(text.split()), MAX_SHOWN_LENGTH)}”"
 
 
 def _join_names(names: list[str]) -> str:

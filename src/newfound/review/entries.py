@@ -6,13 +6,13 @@ conflict if the later one relies on something that the earlier one, which its au
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from newfound.errors import ConflictError, DecisionError
-from newfound.review.decisions import UTTERANCE, Decision, Kind
+from newfound.review.decisions import UTTERANCE, Decision
 
 Thing = tuple[str, str]  # what of an intent or an utterance, and which
 
@@ -40,7 +40,6 @@ class Entry:
 
     @property
     def decision(self) -> Decision:
-        """The decision itself."""
         return Decision(self.kind, self.arguments)
 
 
@@ -76,58 +75,38 @@ def version_of(entries: Sequence[Entry]) -> int:
     return len(entries) + sum(entry.undone_at is not None for entry in entries)
 
 
-def check_conflicts(entries: Sequence[Entry], seen: int | None, decisions: Sequence[Decision]) -> None:
+def check_conflicts(entries: Sequence[Entry], seen: int | None, decisions: Sequence[Decision] | None) -> None:
     """Raise a `ConflictError` if somebody decided otherwise about the same since the author saw the version `seen`.
 
-    Without `seen` nothing is checked. The new decisions need not be valid.
+    Without `seen` nothing is checked. The new decisions need not be valid. None is for what follows from all intents
+    together: it contradicts everything but comments.
     """
-    unseen = _since(entries, seen)
-    decision_of = {entry.id: entry.decision for entry in entries}
-    times = Counter(event.id for event in unseen)
-    relied: dict[Thing, set[object]] = {}
-    for decision in decisions:
-        for thing, becomes in _touched_things(decision, "relies_on"):
-            relied.setdefault(thing, set()).add(becomes)
-    for event in unseen:
-        is_taken_back = times[event.id] > 1  # decided and undone: the state is what the author saw
-        changed = () if is_taken_back else _touched_things(decision_of[event.id], "changes")
-        if any(relied.get(thing, set()) - {becomes} for thing, becomes in changed):
-            raise _conflict(event, "look at it, then decide again")
-
-
-def check_nothing_decided(entries: Sequence[Entry], seen: int | None) -> None:
-    """Raise a `ConflictError` if anything but comments was recorded since the version `seen`.
-
-    This is for what follows from all intents together.
-    """
-    decision_of = {entry.id: entry.decision for entry in entries}
-    for event in _since(entries, seen):
-        if any(_touched_things(decision_of[event.id], "changes")):
-            raise _conflict(event, "look at the preview again")
-
-
-def _conflict(event: Event, advice: str) -> ConflictError:
-    message = f"{event.words} in the meantime; {advice}"
-    return ConflictError(message, entry=None if event.is_undo else event.id)
-
-
-def _since(entries: Sequence[Entry], seen: int | None) -> list[Event]:
     if seen is None:
-        return []
+        return
     recorded = events(entries)
     if seen > len(recorded):
         raise ConflictError("the review was begun anew in the meantime; look at it, then decide again")
-    return recorded[seen:]
+    decision_of = {entry.id: entry.decision for entry in entries}
+    relied = defaultdict[Thing, set[object]](set)
+    for decision in decisions or ():
+        for thing, becomes in _touched_things(decision, "relies_on"):
+            relied[thing].add(becomes)
+    for event in recorded[seen:]:
+        changed = _touched_things(decision_of[event.id], "changes")
+        if any(decisions is None or relied[thing] - {becomes} for thing, becomes in changed):
+            advice = "look at the preview again" if decisions is None else "look at it, then decide again"
+            entry = None if event.is_undo else event.id
+            raise ConflictError(f"{event.words} in the meantime; {advice}", entry=entry)
 
 
 def _touched_things(decision: Decision, what: str) -> Iterator[tuple[Thing, object]]:
     """Yield what a decision changes or relies on, and what it makes of it: two moves to the same intent agree."""
     try:
-        checked_decision: Kind = decision.read()
+        read = decision.read()
     except DecisionError:  # refused elsewhere
         return
-    for argument, aspects in getattr(checked_decision, what).items():
-        value = getattr(checked_decision, argument)
+    for argument, aspects in getattr(read, what).items():
+        value = getattr(read, argument)
         for name in [value] if isinstance(value, str) else value or ():
             for aspect in aspects:
-                yield (aspect, name), getattr(checked_decision, "to", None) if aspect == UTTERANCE else what
+                yield (aspect, name), getattr(read, "to", None) if aspect == UTTERANCE else what

@@ -11,11 +11,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.ranking import rank_descending
-from newfound.errors import ModelError
 from newfound.model.arrays import best_of, round_probability
 from newfound.model.types import Prediction, RankedIntent
 from newfound.review.reviewed import ReviewedModel
-from newfound.review.views import NearUtterance, extend
+from newfound.review.views import extend
 
 NEAREST = 5  # utterances, and intents
 MAX_WORDS_LEFT_OUT = 64
@@ -24,20 +23,31 @@ MIN_EFFECT = 0.01  # by which a word raises the probability
 
 
 @dataclass(frozen=True, slots=True)
+class NearUtterance:
+    """A training utterance near a text.
+
+    Attributes:
+        similarity: The cosine of its vector to that of the text.
+        labelled_by: Who says that it has its intent: the file of a label, `review`, or `discovered` by the model.
+    """
+
+    text: str
+    intent: str | None
+    similarity: float
+    labelled_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class WordEffect:
     """What a text is without one of its words.
 
     Attributes:
         word: The word.
-        start: Where it begins in the text.
-        end: Where it ends.
         intent: The intent of the text without it.
         probability: The probability, without it, of the intent that the whole text has.
     """
 
     word: str
-    start: int
-    end: int
     intent: str | None
     probability: float
 
@@ -47,13 +57,11 @@ class Explanation(Prediction):
     """A prediction, and why it was made.
 
     Attributes:
-        intents: The most probable intents with their probabilities.
         runner_up: The most probable one besides the predicted one.
         utterances: The most similar training utterances.
         words: The words without which the intent is another or less probable, those that matter most first.
     """
 
-    intents: tuple[tuple[str, float], ...]
     runner_up: RankedIntent | None
     utterances: tuple[NearUtterance, ...]
     words: tuple[WordEffect, ...]
@@ -65,16 +73,14 @@ class Explainer:
     def __init__(self, reviewed: ReviewedModel, vectors: Tensor | None = None) -> None:
         """Take the model, and the unit embeddings of its utterances if they are at hand, [n, d]."""
         self.reviewed, self.model = reviewed, reviewed.classifier
-        if not reviewed.model.utterances:
-            raise ModelError("the model was saved without its utterances; discover again and keep them")
+        self._utterances = reviewed.assigned  # refuses a model that was saved without them
         self._vectors = F.normalize(reviewed.model.utterance_vectors, dim=-1) if vectors is None else vectors
 
     def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Explanation]:
         """Return one explanation per text, the best `top` intents in it."""
-        return [self.explain(p, top) for p in self.model.classify(texts, top=max(top, NEAREST))]
+        return [self._explain(p, top) for p in self.model.classify(texts, top=max(top, NEAREST))]
 
-    def explain(self, p: Prediction, top: int = 0) -> Explanation:
-        """Return why a text was classified so."""
+    def _explain(self, p: Prediction, top: int) -> Explanation:
         vector = F.normalize(torch.from_numpy(self.model.transform([p.text])), dim=-1)[0]
         similarity = self._vectors @ vector
         nearest = [self._near(i, float(similarity[i])) for i in rank_descending(similarity)[:NEAREST].tolist()]
@@ -82,16 +88,15 @@ class Explainer:
             Explanation,
             p,
             top=p.top[:top],
-            intents=tuple((one.intent, round(one.probability, 4)) for one in p.top[:NEAREST]),
             runner_up=next((one for one in p.top if one.intent != p.intent), None),
             utterances=tuple(nearest),
             words=self._words(p),
         )
 
     def _near(self, row: int, similarity: float) -> NearUtterance:
-        u, review = self.reviewed.assigned[row], self.reviewed.review
-        who = "review" if u.text in review.checked else (u.source or "labelled data") if u.labelled else "discovered"
-        return NearUtterance.of(u, row, review, similarity=round(similarity, 3), labelled_by=who)
+        u, checked = self._utterances[row], self.reviewed.review.checked
+        who = "review" if u.text in checked else (u.source or "labelled data") if u.labelled else "discovered"
+        return NearUtterance(u.text, u.intent, round(similarity, 3), who)
 
     def _words(self, p: Prediction) -> tuple[WordEffect, ...]:
         """Leave out one word after the other, and return those that matter most."""
@@ -106,7 +111,7 @@ class Explainer:
         best, column = best_of(probabilities)[1], names.index(p.intent)
         without_word = 1 - probabilities.sum(1) if p.intent is None else probabilities[:, column]
         effects = [
-            WordEffect(p.text[a:b], a, b, names[i], round_probability(float(left)))
+            WordEffect(p.text[a:b], names[i], round_probability(float(left)))
             for (a, b), i, left in zip(spans, best.tolist(), without_word, strict=True)
         ]
         changed = [e for e in effects if e.intent != p.intent or p.probability - e.probability >= MIN_EFFECT]

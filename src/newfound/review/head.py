@@ -32,7 +32,6 @@ def reviewed_head(
         prototypes = _part_prototypes(texts_of_parts, vectors_of, width)
         parts[column] = Parts(prototypes, _matrix(review.names_of_parts(column), names, len(prototypes)))
     whole = {column: name for (column, part), name in review.slots.items() if part == WHOLE}
-    moved = {text: () if name is None else (name,) for text, name in review.moved.items()}
     return replace(
         head,
         statuses={name: review.status(name) for name in names},
@@ -40,7 +39,7 @@ def reviewed_head(
         paths={name: path_of(id, groups or {}) for name, id in ids.items()},
         intents_of_columns=_matrix(whole, names, len(head.prototypes)),
         parts=parts,
-        assigned={**review.possible_parts, **moved},
+        assigned=review.assigned,
     )
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from newfound.encoders.cache import StoredVectors
 from newfound.encoders.onnx import is_available
-from newfound.encoders.onnx.session import GraphKey, GraphSession, StoredGraph, find_graph, hash_of_arrays
+from newfound.encoders.onnx.session import GraphKey, GraphSession, StoredGraph, find_graph
+from newfound.encoders.registry import hash_of
 from newfound.model.about import WEIGHTS_FILE, Description, inside, loading, read_calibration
 from newfound.model.arrays import Array, in_batches
 from newfound.model.classifier import IntentModel
@@ -61,9 +62,11 @@ def open_stored(folder: str | Path | Description) -> IntentModel | None:
     description = Description.read(folder)
     folder, about, intents = description.folder, description.about, description.intents
     try:
-        described, weights = about["encoder"], _read_weights(folder)
+        from safetensors.numpy import load_file
+
+        described, weights = about["encoder"], load_file(inside(folder, WEIGHTS_FILE))
         weight, max_length = weights.pop(CLASSIFIER_WEIGHTS), described["max_length"]
-        stored = find_graph(GraphKey(str(described.get("weights")), max_length, hash_of_arrays(weights)))
+        stored = find_graph(GraphKey(str(described.get("weights")), max_length, hash_of(weights)))
         if stored is None or not stored.has_tokenizer or type(max_length) is not int:
             return None
         session = GraphSession(stored.graph, pad_id=stored.pad_id)
@@ -76,13 +79,6 @@ def open_stored(folder: str | Path | Description) -> IntentModel | None:
         return None
     reviewed = reviewed_head(head, ReviewStore(description).review(), fitted.transform, read_groups(folder))
     return replace(fitted, head=reviewed, thresholds=thresholds_by_name(folder, reviewed.ids))
-
-
-def _read_weights(folder: Path) -> dict[str, Any]:
-    from safetensors.numpy import load_file
-
-    weights: dict[str, Any] = load_file(inside(folder, WEIGHTS_FILE))
-    return weights
 
 
 def _encoding(session: GraphSession, stored: StoredGraph, max_length: int) -> Callable[[Sequence[str]], Array]:

@@ -6,14 +6,12 @@ A `ReviewView` shows one version and never changes; after a decision there is an
 from __future__ import annotations
 
 import base64
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
 
 from newfound.algorithms.ranking import rank_descending
 from newfound.errors import DecisionError
@@ -21,18 +19,11 @@ from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
 from newfound.intents.overview import traffic_of
 from newfound.model.types import KnownCheck
 from newfound.review import views
-from newfound.review.entries import Entry
-from newfound.review.explaining import Explainer, Explanation
-from newfound.review.proposals import (
-    MIN_SEPARATION_TO_SUGGEST,
-    TwoParts,
-    confused_pairs,
-    merge_proposals,
-    split_proposal,
-    two_parts,
-)
+from newfound.review.entries import Entry, version_of
+from newfound.review.explaining import NEAREST, Explainer, Explanation
+from newfound.review.proposals import MIN_SEPARATION_TO_SUGGEST, confused_pairs, merge_proposals, split_proposal
 from newfound.review.questions import ReviewQueue
-from newfound.review.resizing import Resizer
+from newfound.review.resizing import Resizer, sizes_of
 from newfound.review.reviewed import ReviewedModel
 
 if TYPE_CHECKING:
@@ -40,18 +31,17 @@ if TYPE_CHECKING:
 
 Listed = TypeVar("Listed", bound=views.ListedUtterance)
 MAX_EXAMPLES_IN_LIST = 3  # of each intent
-MAX_COMMENTS_ON_A_PAGE = 50  # the latest ones
+MAX_UTTERANCES_ON_A_PAGE = 50
+MAX_UTTERANCES_IN_LIST = 100  # that are found, or of one intent of a pair
+MAX_PAIRS = 30
 
 
 class ReviewView:
     """The intents and utterances at one version of the review."""
 
-    def __init__(self, session: ReviewSession, reviewed: ReviewedModel, version: int) -> None:
-        self.session = session
-        self.version = version
-        self.entries: Sequence[Entry] = ()
-        self.reviewed = reviewed
-        self.names = list(reviewed.names)
+    def __init__(self, session: ReviewSession, reviewed: ReviewedModel, entries: Sequence[Entry] = ()) -> None:
+        self.session, self.reviewed, self.entries = session, reviewed, entries
+        self.version, self.names = version_of(entries), list(reviewed.names)
         self.review_queue = ReviewQueue(self)
 
     @cached_property
@@ -110,138 +100,104 @@ class ReviewView:
 
     def _details(self, intent: int) -> views.IntentDetails:
         name, rows = self.names[intent], self.describer.rows(intent)
-        examples = self.session.cache.get("examples", rows, lambda: self.describer.exemplars(intent))
-        shown = (name, self.describer.keywords[intent], examples[:MAX_EXAMPLES_IN_LIST])
+        examples = self.session.examples(tuple(rows))[:MAX_EXAMPLES_IN_LIST]
+        shown = (name, self.describer.keywords[intent], examples)
         if self.reviewed.review.status(name) == "known":
-            return views.IntentDetails(*shown, None, None, None)
-        best = next((o for o in self.describer.overlaps_of(intent) if o.share >= MIN_OVERLAP_TO_SUGGEST), None)
-        merge, overlap = (None, None) if best is None else (best.name, best.share)
-        parts = self._two_parts(rows)
-        is_clear = parts is not None and parts.separation >= MIN_SEPARATION_TO_SUGGEST
-        separation = parts.separation if parts is not None and is_clear else None
-        return views.IntentDetails(*shown, merge, overlap, separation)
+            return views.IntentDetails(*shown, None, None)
+        overlaps = self.describer.overlaps_of(intent)
+        merge = next((o.name for o in overlaps if o.share >= MIN_OVERLAP_TO_SUGGEST), None)
+        parts = self.session.two_parts(tuple(rows))
+        is_clear = parts is not None and parts[1] >= MIN_SEPARATION_TO_SUGGEST
+        return views.IntentDetails(*shown, merge, parts[1] if parts is not None and is_clear else None)
 
-    def intent(self, name: str, *, start: int = 0, logs_only: bool = False, count: int = 50) -> views.IntentPage:
+    def intent(self, name: str, *, start: int = 0, logs_only: bool = False) -> views.IntentPage:
         """Return one intent with some of its utterances; on the first page, with proposals to merge and split it."""
-        number = self.number(name)
-        rows = self.describer.rows(number)
-        page = self._page(sorted(rows, key=lambda i: self.describer.utterances[i].probability), start, logs_only, count)
+        number, describer, vectors = self.number(name), self.describer, self.session.vectors
+        rows = describer.rows(number)
+        parts = self.session.two_parts(tuple(rows)) if start == 0 else None
+        recorded = [e for e in self.entries if e.undone_at is None and e.kind == "comment"]
         return views.extend(
             views.IntentPage,
-            self.reviewed.identified(self.describer.describe(number)),
-            merges=merge_proposals(self.describer, self.session.vectors, number) if start == 0 else (),
-            split=self._split(rows) if start == 0 else None,
-            total=page.total,
-            occurrences=page.occurrences,
-            utterances=page.utterances,
-            ids=page.ids,
-            comments=self._comments(name),
-            n_comments=len(self.reviewed.review.comments.get(name, ())),
+            self.reviewed.identified(describer.describe(number)),
+            self._page(sorted(rows, key=lambda i: describer.utterances[i].probability), start, logs_only),
+            merges=merge_proposals(describer, vectors, number) if start == 0 else (),
+            split=None if parts is None else split_proposal(describer, vectors, number, parts),
+            comments=tuple(recorded[i] for i in self.reviewed.review.comments.get(name, ())),
         )
 
-    def _comments(self, name: str) -> tuple[Entry, ...]:
-        recorded = [e for e in self.entries if e.undone_at is None and e.kind == "comment"]
-        latest = self.reviewed.review.comments.get(name, ())[-MAX_COMMENTS_ON_A_PAGE:]
-        return tuple(recorded[i] for i in latest if i < len(recorded))
-
-    def without_intent(self, *, start: int = 0, logs_only: bool = False, count: int = 50) -> views.Page:
+    def without_intent(self, *, start: int = 0, logs_only: bool = False) -> views.Page:
         """Return utterances that belong to no intent, those that a person put there first."""
         checked = self.reviewed.review.checked
         rows = sorted(self._rows_without_intent, key=lambda i: self.describer.utterances[i].text not in checked)
-        return self._page(rows, start, logs_only, count)
+        return self._page(rows, start, logs_only)
 
     @property
     def _rows_without_intent(self) -> list[int]:
         return (self.describer.label < 0).nonzero().squeeze(1).tolist()
 
-    def pairs(self, count: int = 30) -> list[views.ConfusedPair]:
+    def pairs(self) -> list[views.ConfusedPair]:
         """Return the pairs of intents that are most often mixed up."""
-        return confused_pairs(self.describer, self.undecided, count)
+        return confused_pairs(self.describer, self.undecided, MAX_PAIRS)
 
-    def pair(self, first: str, second: str, count: int = 100) -> views.PairPage:
+    def pair(self, first: str, second: str) -> views.PairPage:
         """Return the unchecked utterances of two intents, those first that are closest to the other intent."""
         one, other = self.number(first), self.number(second)
-        return views.PairPage(self._closest(one, other, count), self._closest(other, one, count))
+        return views.PairPage(self._closest(one, other), self._closest(other, one))
 
-    def _closest(self, intent: int, other: int, count: int) -> tuple[views.PairedUtterance, ...]:
+    def _closest(self, intent: int, other: int) -> tuple[views.PairedUtterance, ...]:
         undecided = set(self.undecided)
         rows = [i for i in self.describer.rows(intent) if i in undecided]
         of_other = self.describer.probabilities[rows, other]
-        order = rank_descending(of_other)[:count].tolist()
+        order = rank_descending(of_other)[:MAX_UTTERANCES_IN_LIST].tolist()
         return tuple(
             self.describe_utterance(views.PairedUtterance, rows[i], other=round(float(of_other[i]), 4)) for i in order
         )
 
     @cached_property
     def undecided(self) -> list[int]:
-        """The utterances from the logs that nobody has assigned."""
-        moved, utterances = self.reviewed.review.moved, self.describer.utterances
-        is_undecided = self.session.is_log.clone()
-        is_undecided[[row for row in self.reviewed.decided_rows if utterances[row].text in moved]] = False
-        return is_undecided.nonzero().squeeze(1).tolist()
-
-    def utterance(self, i: int) -> views.ListedUtterance:
-        """Return one utterance by its number."""
-        return self.describe_utterance(views.ListedUtterance, i)
+        """The utterances from the logs that nobody has assigned to one intent, or to none."""
+        decided = {text for text, possible in self.reviewed.review.assigned.items() if len(possible) < 2}
+        return [i for i, u in enumerate(self.describer.utterances) if not u.labelled and u.text not in decided]
 
     def describe_utterance(self, kind: type[Listed], i: int, **more: Any) -> Listed:
         """Return one utterance as a `ListedUtterance` or a subclass of it, whose further fields are given."""
-        return kind.of(self.describer.utterances[i], i, self.reviewed.review, **more)
-
-    def _two_parts(self, rows: Sequence[int]) -> TwoParts | None:
-        return self.session.cache.get("parts", rows, lambda: two_parts(self.session.vectors[list(rows)]))
-
-    def _split(self, rows: Sequence[int]) -> views.SplitProposal | None:
-        """Propose to split an intent with these utterances; None if it is too small."""
-        parts = self._two_parts(rows)
-        if parts is None:
-            return None
-        utterances = [self.describer.utterances[i] for i in rows]
-        texts, counts = [u.text for u in utterances], [u.count for u in utterances]
-        return split_proposal(parts, self.session.vectors[list(rows)], texts, counts, self.names)
+        u = self.describer.utterances[i]
+        checked = u.text in self.reviewed.review.assigned
+        return views.extend(kind, u, **{"probability": round(u.probability, 4), "id": i, "checked": checked, **more})
 
     def queue(self, count: int = 20, shown: int | None = None) -> list[views.QueueItem]:
         """Return the utterances from the logs that most need a check (see `ReviewQueue`)."""
         return self.review_queue.first(count, shown)
 
-    def candidates(self, probabilities: Tensor, count: int) -> tuple[tuple[str, float], ...]:
-        """Return the most probable intents with their probabilities, of those of all intents, [intents]."""
-        best = probabilities.topk(min(count, len(self.names)))
-        pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
-        return tuple((self.names[c], round(value, 4)) for value, c in pairs)
-
-    def search(self, words: str, *, start: int = 0, logs_only: bool = False, count: int = 100) -> views.Page:
+    def search(self, words: str, *, start: int = 0, logs_only: bool = False) -> views.Page:
         """Return the number of utterances that contain all words, in upper or lower case, and some of them."""
-        wanted = words.casefold().split()
-        rows = [i for i, text in enumerate(self.session.folded_texts) if all(w in text for w in wanted)]
-        return self._page(rows, start, logs_only, count)
+        wanted, texts = words.casefold().split(), [u.text.casefold() for u in self.session.model.utterances]
+        rows = [i for i, text in enumerate(texts) if all(w in text for w in wanted)]
+        return self._page(rows, start, logs_only, MAX_UTTERANCES_IN_LIST)
 
-    def _page(self, rows: Sequence[int], start: int, logs_only: bool, count: int) -> views.Page:
+    def _page(
+        self, rows: Sequence[int], start: int, logs_only: bool, count: int = MAX_UTTERANCES_ON_A_PAGE
+    ) -> views.Page:
         if logs_only:
             rows = [i for i in rows if not self.describer.utterances[i].labelled]
-        shown = tuple(self.utterance(i) for i in rows[start : start + count])
+        shown = tuple(self.describe_utterance(views.ListedUtterance, i) for i in rows[start : start + count])
         ids = tuple(rows[: views.MAX_UTTERANCES_TO_MOVE])
         return views.Page(len(rows), self.describer.occurrences(rows), shown, ids)
 
     def utterances(self, ids: Sequence[int]) -> views.Page:
         """Return utterances by their numbers."""
         self._check_ids(ids)
-        shown = tuple(self.utterance(i) for i in ids)
-        return views.Page(len(ids), self.describer.occurrences(ids), shown, tuple(ids))
+        return self._page(ids, 0, False, len(ids))
 
     def selection(self, ids: Sequence[int]) -> views.Selection:
         """Return which intents some utterances belong to, and so what moving them would take from these."""
         self._check_ids(ids)
-        describer, taken, labelled = self.describer, Counter[str | None](), 0
-        for u in (describer.utterances[i] for i in ids):
-            taken[u.intent] += u.count
-            labelled += u.count if u.labelled else 0
-        sizes: dict[str | None, int] = {
-            name: describer.occurrences(describer.rows(c)) for c, name in enumerate(self.names)
-        }
-        sizes[None] = describer.occurrences(self._rows_without_intent)
-        losses = tuple(views.Loss(name, n, sizes[name]) for name, n in taken.most_common())
-        return views.Selection(losses, labelled)
+        utterances, (intents, progress) = [self.describer.utterances[i] for i in ids], self._intents_and_progress
+        sizes = sizes_of(utterances)
+        before: dict[str | None, int] = {intent.name: intent.size for intent in intents}
+        before[None] = progress.without_intent
+        losses = tuple(views.Loss(name, n, before[name]) for name, n in sizes.most_common())
+        return views.Selection(losses, sum(u.count for u in utterances if u.labelled))
 
     def with_texts(self, decision: Any) -> Any:
         """Return a decision as it is recorded: a move may name its utterances by their numbers, in `ids`."""
@@ -264,32 +220,24 @@ class ReviewView:
     def points(self) -> views.LogMap:
         """Return the map of the logs, or of all utterances if there are no logs."""
         layout, is_final = self.session.layout_now()
-        rows = self._columns["ids"]
+        utterances, checked = self.describer.utterances, self.reviewed.review.checked
+        rows = [i for i, u in enumerate(utterances) if not u.labelled] or list(range(len(utterances)))
         return views.LogMap(
             self.version,
             tuple(self.names),
             tuple(self.reviewed.review.status(name) for name in self.names),
             positions=_base64(layout[rows]),
-            **{name: _base64(column) for name, column in self._columns.items()},
+            intents=_base64(self.describer.label.numpy()[rows].astype("<i4")),
+            counts=_base64(np.array([utterances[i].count for i in rows], "<i4")),
+            ids=_base64(np.array(rows, "<i4")),
+            probabilities=_base64(np.array([round(1_000 * utterances[i].probability) for i in rows], "<u2")),
+            checked=_base64(np.array([utterances[i].text in checked for i in rows], "u1")),
             is_final=is_final,
         )
 
-    @cached_property
-    def _columns(self) -> dict[str, npt.NDArray[np.generic]]:
-        """What the map shows of each point besides its position."""
-        utterances, checked = self.describer.utterances, self.reviewed.review.checked
-        rows = [i for i, u in enumerate(utterances) if not u.labelled] or list(range(len(utterances)))
-        return {
-            "ids": np.array(rows, "<i4"),
-            "intents": self.describer.label.numpy()[rows].astype("<i4"),
-            "counts": np.array([utterances[i].count for i in rows], "<i4"),
-            "probabilities": np.array([round(1_000 * utterances[i].probability) for i in rows], "<u2"),
-            "checked": np.array([utterances[i].text in checked for i in rows], "u1"),
-        }
-
     def explain(self, text: str) -> Explanation:
         """Classify one text, and return why: intents, similar utterances and the words that decide."""
-        return Explainer(self.reviewed, self.session.vectors).classify([text])[0]
+        return Explainer(self.reviewed, self.session.vectors).classify([text], top=NEAREST)[0]
 
 
 def _base64(column: npt.NDArray[np.generic]) -> str:

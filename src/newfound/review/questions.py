@@ -7,11 +7,10 @@ logs are computed again under them: an utterance that was moved takes the part o
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -58,50 +57,35 @@ class LogVotes:
             self.votes = cluster_ensemble(points, k, RUNS_PER_VIEW, seeds, neighbours=NEIGHBOURS)
 
 
-class ReviewQuestions:
-    """The questions about a reviewed model, and the intents of its logs under the decisions so far."""
+def state_of_answers(reviewed: ReviewedModel, logs: LogVotes) -> AnswerState | None:
+    """Return what the decisions about a reviewed model say of its logs; None if no clustering of these divides them.
 
-    def __init__(self, reviewed: ReviewedModel, logs: LogVotes) -> None:
-        review = reviewed.review
-        number = {name: i for i, name in enumerate(reviewed.names)}
-        before = reviewed.unmoved.assigned
-        decided = {text: name for text, name in review.moved.items() if name in number}
-        undecidable = review.moved.keys() - decided.keys() | review.possible_parts.keys()
-        rows = logs.rows.tolist()
-        of_row = [-1 if before[i].text in undecidable else number.get(before[i].intent or "", -1) for i in rows]
-        self._names = reviewed.names
-        self.rows = logs.rows  # numbers of the utterances
-        self._state: AnswerState | None = None
-        if logs.votes and max(of_row) >= 0:
-            fixed_intents = [number[name] for name in review.known | review.accepted]
-            labels = torch.tensor(of_row)
-            self._state = AnswerState(logs.vectors, logs.votes, labels, settled=fixed_intents, cuts=logs.cuts)
-            for row, i in enumerate(rows):
-                intent = decided.get(before[i].text)
-                if intent is not None and of_row[row] >= 0:
-                    self._state.tell(row, number[intent])
+    Its rows are those of the votes, and its intents the positions in the reviewed model's names.
+    """
+    if not logs.votes:
+        return None
+    review, before = reviewed.review, reviewed.unmoved.assigned
+    number = {name: i for i, name in enumerate(reviewed.names)}
+    decided = {text: names[0] for text, names in review.assigned.items() if len(names) == 1}
+    utterances = [before[i] for i in logs.rows.tolist()]
+    undecidable = review.assigned.keys() - decided.keys()
+    of_row = [-1 if u.text in undecidable else number.get(u.intent or "", -1) for u in utterances]
+    fixed_intents = [number[name] for name in review.known | review.accepted]
+    state = AnswerState(logs.vectors, logs.votes, torch.tensor(of_row), settled=fixed_intents, cuts=logs.cuts)
+    for row, u in enumerate(utterances):
+        if u.text in decided and of_row[row] >= 0:
+            state.tell(row, number[decided[u.text]])
+    return state
 
-    def labels(self) -> dict[int, str]:
-        """Return the intent of each utterance of the logs that votes were cast on, by the utterance's number."""
-        if self._state is None:
-            return {}
-        labels = resolve_labels(self._state).tolist()
-        return {i: self._names[label] for i, label in zip(self.rows.tolist(), labels, strict=True) if label >= 0}
 
-    def questions(self, count: int) -> list[Question]:
-        """Return the next questions, in order, if the answers before each confirm what is assigned now.
-
-        The numbers in a question are rows of `rows` and positions in the reviewed model's names. Each question is
-        answered as it is returned, so this is called once.
-        """
-        questions: list[Question] = []
-        while self._state is not None and len(questions) < count:
-            question = next_question(self._state)
-            if question is None or question.gain < MIN_CORRECTIONS_PER_QUESTION:
-                break
-            questions.append(question)
-            self._state.answer(question, 0 if question.is_about is None else None)
-        return questions
+def next_questions(state: AnswerState, count: int) -> Iterator[Question]:
+    """Yield the next questions, in order, if the answers before each confirm what is assigned now."""
+    for _ in range(count):
+        question = next_question(state)
+        if question is None or question.gain < MIN_CORRECTIONS_PER_QUESTION:
+            return
+        yield question
+        state.answer(question, 0 if question.is_about is None else None)
 
 
 def recluster(reviewed: ReviewedModel, corpus: Corpus) -> tuple[Corpus, int]:
@@ -109,34 +93,19 @@ def recluster(reviewed: ReviewedModel, corpus: Corpus) -> tuple[Corpus, int]:
 
     Returns its utterances with the intents that follow, and how many have another intent than in the corpus.
     """
-    moved = [text for text, name in reviewed.review.moved.items() if name is not None]
-    logs = {u.text for u in reviewed.model.utterances if not u.labelled}
-    if not any(text in logs for text in moved):
+    assigned = reviewed.review.assigned
+    if not any(len(assigned.get(u.text, ())) == 1 for u in reviewed.model.utterances if not u.labelled):
         return corpus, 0
-    questions = ReviewQuestions(reviewed, LogVotes(reviewed.model))
-    texts = [u.text for u in reviewed.model.utterances]
-    intents = {texts[i]: name for i, name in questions.labels().items()}
-    return _relabel(corpus, intents, reviewed.review.checked)
-
-
-def _relabel(corpus: Corpus, intents: dict[str, str], checked: set[str]) -> tuple[Corpus, int]:
-    """Return the corpus with these intents of unlabelled texts, and how many of them have changed."""
-    labels: list[str | None] = []
-    changed = 0
-    for text, label, origin in zip(corpus.texts, corpus.labels, corpus.origins, strict=True):
-        intent = label if origin.labelled or text in checked else intents.get(text, label)
-        changed += intent != label
-        labels.append(intent)
+    votes, texts = LogVotes(reviewed.model), [u.text for u in reviewed.model.utterances]
+    state = state_of_answers(reviewed, votes)
+    of_rows = [] if state is None else zip(votes.rows.tolist(), resolve_labels(state).tolist(), strict=True)
+    intents = {texts[i]: reviewed.names[intent] for i, intent in of_rows if intent >= 0}
+    labels = [
+        label if origin.labelled or text in assigned else intents.get(text, label)
+        for text, label, origin in zip(corpus.texts, corpus.labels, corpus.origins, strict=True)
+    ]
+    changed = sum(new != label for new, label in zip(labels, corpus.labels, strict=True))
     return Corpus.of(corpus.texts, labels, corpus.origins), changed
-
-
-@dataclass(frozen=True, slots=True)
-class _Order:
-    """The utterances in their order, computed once for a version."""
-
-    questions: Sequence[QueueItem]  # what stands for others and is in doubt, the largest expected gain first
-    rows: Sequence[int]  # the others, first those whose intent is uncertain and differs from that of their neighbours
-    has_votes: bool  # whether the votes that questions come from were there
 
 
 class ReviewQueue:
@@ -144,52 +113,51 @@ class ReviewQueue:
 
     def __init__(self, view: ReviewView) -> None:
         self._view = view
-        self._order: _Order | None = None
+        self._orders: dict[bool, tuple[dict[int, QueueItem], list[int]]] = {}  # by whether the votes were there
         self._lock = Lock()
 
     def first(self, count: int, shown: int | None = None) -> list[QueueItem]:
         """Return the first utterances of the queue; before them the one that a person reads, if it is undecided."""
         with self._lock:
-            if self._order is None or not self._order.has_votes:
-                votes = self._view.session.votes_now()
-                if self._order is None or votes is not None:  # until the votes are counted there are no questions
-                    self._order = self._compute(votes)
-            order = self._order
-        asked = list(order.questions[:count])
-        items = asked + [self._item(i) for i in order.rows[: count - len(asked)]]
-        present = [item for item in order.questions if item.id == shown]
-        if not present and shown is not None and shown in self._view.undecided:
-            present = [self._item(shown)]
-        return present + [item for item in items if item.id != shown][: count - len(present)]
+            votes = self._view.session.votes_now()
+            if (votes is not None) not in self._orders:
+                self._orders[votes is not None] = self._compute(votes)
+            questions, rows = self._orders[votes is not None]
+        first = [i for i in self._view.undecided if i == shown] + [i for i in rows[:count] if i != shown]
+        return [questions[i] if i in questions else self._item(i) for i in first[:count]]
 
-    def _compute(self, votes: LogVotes | None) -> _Order:
+    def _compute(self, votes: LogVotes | None) -> tuple[dict[int, QueueItem], list[int]]:
+        """Return the questions by their utterances, and all undecided utterances in their order.
+
+        Questions come first, the largest expected gain first, and then utterances whose intent is uncertain and differs
+        from that of their neighbours. Until the votes are counted there are no questions.
+        """
         describer, rows = self._view.describer, self._view.undecided
         if not rows:
-            return _Order((), (), True)
+            return {}, []
         places, label = torch.tensor(rows), describer.label
         # What was said of other utterances does not change that of these.
         entropy = self._view.reviewed.unmoved.utterance_entropy[places] / math.log(max(2, len(self._view.names)))
         agreement = (label[self._view.session.neighbours[places]] == label[places][:, None]).float().mean(1)
         undecided = set(rows)
-        questions = [] if votes is None else [q for q in self._questions(votes) if q.id in undecided]
-        asked = {item.id for item in questions}
+        questions = {item.id: item for item in self._questions(votes) if item.id in undecided}
         others = places[rank_descending(entropy + (1 - agreement))].tolist()
-        return _Order(questions, [i for i in others if i not in asked], votes is not None)
+        return questions, [*questions, *(i for i in others if i not in questions)]
 
-    def _questions(self, votes: LogVotes) -> list[QueueItem]:
-        """Return the questions that are worth a person's time."""
+    def _questions(self, votes: LogVotes | None) -> Iterator[QueueItem]:
+        """Yield the questions that are worth a person's time."""
         view = self._view
-        questions = ReviewQuestions(view.reviewed, votes)
-        items = []
-        for question in questions.questions(MAX_QUESTIONS):
-            i = int(questions.rows[question.row])
-            probabilities = view.describer.probabilities[i]
-            candidates = tuple((view.names[n], round(float(probabilities[n]), 4)) for n in question.intents)
+        state = None if votes is None else state_of_answers(view.reviewed, votes)
+        if votes is None or state is None:
+            return
+        for question in next_questions(state, MAX_QUESTIONS):
             about = None if question.is_about is None else view.names[question.is_about]
-            more = {"candidates": candidates, "stands_for": question.rows, "asks_about": about}
-            items.append(view.describe_utterance(QueueItem, i, **more))
-        return items
+            more = {"stands_for": question.rows, "asks_about": about}
+            yield self._item(int(votes.rows[question.row]), question.intents, **more)
 
-    def _item(self, i: int) -> QueueItem:
-        candidates = self._view.candidates(self._view.describer.probabilities[i], MAX_CANDIDATES)
-        return self._view.describe_utterance(QueueItem, i, candidates=candidates)
+    def _item(self, i: int, intents: Sequence[int] | None = None, **more: Any) -> QueueItem:
+        """Return an utterance with the intents that it may belong to, by default the most probable ones."""
+        probabilities, names = self._view.describer.probabilities[i], self._view.names
+        shown = probabilities.topk(min(MAX_CANDIDATES, len(names))).indices.tolist() if intents is None else intents
+        candidates = tuple((names[n], round(float(probabilities[n]), 4)) for n in shown)
+        return self._view.describe_utterance(QueueItem, i, candidates=candidates, **more)

@@ -7,11 +7,10 @@ ordinary decisions, recorded together, so that one undo takes all of them back.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -33,7 +32,6 @@ MAX_OFFERED = 1_000  # new intents; it limits the time that one request takes
 MAX_RATIO_TO_PRESENT = 3  # of the largest number that is offered to the present number, where more are present already
 VECTOR_STEPS = 10_000  # of a unit vector's components, between 0 and 1: what differs less is the same
 MAX_EXAMPLES = 2  # utterances that are shown of an intent
-MAX_RATIO_IF_SURE = 1.5  # of the upper to the lower end of the interval around the estimated number
 
 
 class Resizer:
@@ -45,7 +43,6 @@ class Resizer:
     def __init__(self, view: ReviewView) -> None:
         self._view = view
         self._lock = Lock()
-        self._previews: dict[int, Resizing] = {}
         self._names: dict[Group, str] = {}  # of parts of intents; a part keeps its name whatever number is asked for
         review = view.reviewed.review
         self._present = len(view.names) - len(review.known)
@@ -76,24 +73,20 @@ class Resizer:
         By default it is the present number. A `DecisionError` says which numbers are possible.
         """
         wanted = self._present if n_new is None else n_new
-        with self._lock:
-            if wanted not in self._previews:
-                self._previews[wanted] = self._preview(wanted)
-            return self._previews[wanted]
-
-    def _preview(self, wanted: int) -> Resizing:
-        fewest = min(self._present, max(MIN_NEW_INTENTS, self._untouched + self._tree.fewest))
-        most = self._untouched + self._tree.most
-        if not fewest <= wanted <= most:
-            raise DecisionError(f"{wanted} new intents are not possible here; choose a number from {fewest} to {most}")
-        decisions = self._decisions(wanted)
+        with self._lock:  # the tree is computed once, and each part is named once
+            fewest = min(self._present, max(MIN_NEW_INTENTS, self._untouched + self._tree.fewest))
+            most = self._untouched + self._tree.most
+            if not fewest <= wanted <= most:
+                possible = f"choose a number from {fewest} to {most}"
+                raise DecisionError(f"{wanted} new intents are not possible here; {possible}")
+            decisions = self._decisions(wanted)
         return Resizing(
             self._view.version,
             self._present,
             wanted,
             fewest,
             most,
-            estimated_number(self._view.reviewed.model.provenance),
+            EstimatedNumber.of(self._view.reviewed.model.provenance),
             self._changes(decisions) if decisions else (),
             tuple(decisions),
         )
@@ -137,10 +130,10 @@ class Resizer:
     def _changes(self, decisions: Sequence[Decision]) -> tuple[Change, ...]:
         """Return what each decision does, by applying all of them to a copy of the review."""
         reviewed = self._view.reviewed
-        review = deepcopy(reviewed.review)
+        review = reviewed.review.copy()
         for decision in decisions:
             review.apply(decision)
-        sizes = _sizes(ReviewedModel(reviewed.model, review, vectors_of=reviewed.vectors_of).assigned)
+        sizes = sizes_of(ReviewedModel(reviewed.model, review, vectors_of=reviewed.vectors_of).assigned)
         changes = []
         for decision in decisions:
             arguments = decision.arguments
@@ -155,8 +148,8 @@ class Resizer:
         return tuple(changes)
 
     @cached_property
-    def _sizes(self) -> Counter[str]:
-        return _sizes(self._view.describer.utterances)
+    def _sizes(self) -> Counter[str | None]:
+        return sizes_of(self._view.describer.utterances)
 
     def _name_of(self, intent: int) -> str:
         return self._view.names[self._undecided[intent]]
@@ -170,24 +163,9 @@ class Resizer:
         return list(central_texts(self._view.session.vectors[list(rows)], texts, count))
 
 
-def _sizes(utterances: Sequence[Utterance]) -> Counter[str]:
-    """Return how often utterances of each intent occurred."""
-    sizes = Counter[str]()
+def sizes_of(utterances: Sequence[Utterance]) -> Counter[str | None]:
+    """Return how often utterances of each intent, and of none, occurred."""
+    sizes = Counter[str | None]()
     for utterance in utterances:
-        if utterance.intent is not None:
-            sizes[utterance.intent] += utterance.count
+        sizes[utterance.intent] += utterance.count
     return sizes
-
-
-def estimated_number(provenance: Mapping[str, Any]) -> EstimatedNumber | None:
-    """Return the number of new intents that was estimated before the fit; None if it was given, or is not recorded.
-
-    The provenance comes from a file and may hold anything.
-    """
-    estimate = provenance.get("estimate")
-    if not isinstance(estimate, dict):
-        return None
-    n_new, low, high = (estimate.get(key) for key in ("n_new", "low", "high"))
-    if not (isinstance(n_new, int) and isinstance(low, int) and isinstance(high, int)):
-        return None
-    return EstimatedNumber(n_new, low, high, is_unsure=high > MAX_RATIO_IF_SURE * low)

@@ -16,7 +16,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
 from newfound.model.about import Description
-from newfound.model.arrays import round_probability
+from newfound.model.arrays import Array, round_probability
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load as load_fitted
 from newfound.model.sidecars import Groups, read_groups, thresholds_by_name
@@ -24,8 +24,6 @@ from newfound.model.types import Intent, Utterance
 from newfound.review.head import reviewed_head
 from newfound.review.state import WHOLE, Review, accepted_intents, described_without_network, discovered_intents
 from newfound.review.store import ReviewStore
-
-VectorsOf = Callable[[Sequence[str]], Tensor]
 
 
 class ReviewedModel:
@@ -36,7 +34,7 @@ class ReviewedModel:
         model: IntentModel,
         review: Review,
         *,
-        vectors_of: VectorsOf | None = None,
+        vectors_of: Callable[[Sequence[str]], Array] | None = None,
         groups: Groups | None = None,
         earlier: ReviewedModel | None = None,
     ) -> None:
@@ -53,8 +51,7 @@ class ReviewedModel:
         """
         self.model, self.review, self.vectors_of = model, review, vectors_of
         self.groups: Groups = groups or {}
-        encode = model.transform if vectors_of is None else lambda texts: vectors_of(texts).numpy()
-        self.head = reviewed_head(model.head, review, encode, groups)
+        self.head = reviewed_head(model.head, review, vectors_of or model.transform, groups)
         self.names, self.ids = tuple(self.head.statuses), self.head.ids
         self.classifier = replace(
             model,
@@ -81,7 +78,7 @@ class ReviewedModel:
         """The model with its columns named as here, but without what a person said of single utterances."""
         if not (self.review.checked or self.review.created):
             return self
-        review = replace(self.review, moved={}, possible_parts={}, created=set())
+        review = replace(self.review, assigned={}, created=set())
         return ReviewedModel(self.model, review, vectors_of=self.vectors_of)
 
     @cached_property
@@ -145,11 +142,7 @@ class ReviewedModel:
         return named
 
     def describer(self, **more: Any) -> IntentDescriber:
-        """Return an `IntentDescriber` for the intents after the review.
-
-        Args:
-            **more: Further arguments of `IntentDescriber`.
-        """
+        """Return an `IntentDescriber`, with these further arguments, for the intents after the review."""
         vectors, probabilities = self.model.utterance_vectors, lambda: self.utterance_probabilities
         return IntentDescriber(dict(self.head.statuses), self.assigned, vectors, probabilities, **more)
 
@@ -161,27 +154,6 @@ class ReviewedModel:
     def identified(self, intent: Intent) -> Intent:
         """Return the description of an intent after the review with its id and its path."""
         return replace(intent, id=self.head.ids[intent.name], path=self.head.paths[intent.name])
-
-
-class UtteranceVectors:
-    """Returns embeddings of texts. Those of training utterances are looked up; others are encoded once and stored."""
-
-    def __init__(self, model: IntentModel) -> None:
-        self._model = model
-        self._encoded: dict[str, Tensor] = {}
-
-    @cached_property
-    def _row(self) -> dict[str, int]:
-        return {u.text: i for i, u in enumerate(self._model.utterances)}
-
-    def __call__(self, texts: Sequence[str]) -> Tensor:
-        """Return the embeddings of texts, [n, d]."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._row and text not in self._encoded]
-        if missing:
-            encoded = torch.from_numpy(self._model.transform(missing))
-            self._encoded |= dict(zip(missing, encoded, strict=True))
-        vectors = self._model.utterance_vectors
-        return torch.stack([vectors[self._row[t]] if t in self._row else self._encoded[t] for t in texts])
 
 
 def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentModel:

@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from newfound.errors import ConflictError, ModelError, OutputError
 from newfound.model.about import check_regular
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry
+from newfound.untrusted import parse
 
 SCHEMA = """
 CREATE TABLE decisions (
@@ -58,41 +59,28 @@ def open_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
     """Lock the file; what is written inside the block is committed when it ends, unless it raises."""
-    with _connect(path, "rwc") as connection:
+    with _connect(path, "rwc") as connection, connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")  # locks at once, so that nobody else can write after the block has read
-        try:
-            if not _objects(connection):
-                connection.execute(SCHEMA)
-            _check_schema(connection, path)
-            yield connection
-        except BaseException:
-            if connection.in_transaction:  # SQLite has rolled it back already if the disk is full
-                connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
+        if not _objects(connection):
+            connection.execute(SCHEMA)
+        _check_schema(connection, path)
+        yield connection
 
 
 def read_entries(connection: sqlite3.Connection, path: Path) -> list[Entry]:
     """Return all entries, in the order in which they were added."""
-    if not _objects(connection):
-        return []
-    rows = connection.execute(
-        "SELECT id, at, author, kind, arguments, undone_at, undone_by FROM decisions ORDER BY id"
-    ).fetchall()
+    rows = connection.execute("SELECT id, at, author, kind, arguments, undone_at, undone_by FROM decisions ORDER BY id")
     return [
-        Entry(id, at, author, kind, _arguments(arguments, path), undone_at, undone_by)
-        for id, at, author, kind, arguments, undone_at, undone_by in rows
+        Entry(id, at, author, kind, _arguments(arguments, path), *undone)
+        for id, at, author, kind, arguments, *undone in rows
     ]
 
 
-def content_in_brief(connection: sqlite3.Connection) -> object:
-    """Return what changes with every decision and every undo: no two of them have the same time."""
-    if not _objects(connection):
-        return None
-    return connection.execute(
-        "SELECT COUNT(*), COUNT(undone_at), MIN(at), MAX(at), MAX(undone_at) FROM decisions"
-    ).fetchone()
+def summarise(connection: sqlite3.Connection) -> object:
+    """Return what changes with every decision and every undo, as no two of them have the same time; None if empty."""
+    query = "SELECT COUNT(*), COUNT(undone_at), MIN(at), MAX(at), MAX(undone_at) FROM decisions"
+    return connection.execute(query).fetchone() if _objects(connection) else None
 
 
 def add_entries(connection: sqlite3.Connection, decisions: Sequence[Decision], author: str) -> list[Entry]:
@@ -117,16 +105,11 @@ def mark_undone(connection: sqlite3.Connection, entries: Sequence[Entry], author
 
 def _next_time(connection: sqlite3.Connection) -> str:
     """Return the time, and later than all before even if the clock was set back: it orders decisions and undos."""
-    now = datetime.now(UTC).isoformat(timespec="microseconds")
-    times = connection.execute("SELECT MAX(at), MAX(undone_at) FROM decisions").fetchone()
-    last = max((at for at in times if at is not None), default="")
-    if now > last:
-        return now
-    try:
-        next_moment = datetime.fromisoformat(last) + timedelta(microseconds=1)
-    except (ValueError, OverflowError):
-        return now
-    return next_moment.isoformat(timespec="microseconds")
+    now = datetime.now(UTC)
+    (last,) = connection.execute("SELECT MAX(MAX(at, IFNULL(undone_at, ''))) FROM decisions").fetchone()
+    with suppress(TypeError, ValueError, OverflowError):  # nothing is recorded, or no time that another one can follow
+        now = max(now, datetime.fromisoformat(last) + timedelta(microseconds=1))
+    return now.isoformat(timespec="microseconds")
 
 
 @contextmanager
@@ -173,9 +156,6 @@ def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
 
 def _arguments(text: str, path: Path) -> dict[str, Any]:
     try:
-        arguments = json.loads(text)
+        return parse(dict[str, Any], json.loads(text))
     except (ValueError, RecursionError):
-        arguments = None
-    if not isinstance(arguments, dict):
-        raise ModelError(f"{path}: a decision in it is damaged; restore it from a copy")
-    return arguments
+        raise ModelError(f"{path}: a decision in it is damaged; restore it from a copy") from None

@@ -2,8 +2,8 @@
 
 A model predicts one of its columns. A review maps columns to names of intents. Renaming, merging, accepting and
 rejecting change this mapping; splitting divides a column into parts, each described by some utterances. Moving an
-utterance sets the intent of that very text, whatever the model predicts. If the intent it was moved to is split later,
-the utterance belongs to one of the parts.
+utterance assigns that very text to an intent, whatever the model predicts. If that intent is split later, the utterance
+belongs to one of the parts.
 
 The functions at the end say what can be said of a reviewed model without its network, and so without torch. Renaming,
 accepting and moving do not change what the model predicts for other utterances, so that the stored intents of its
@@ -13,18 +13,14 @@ utterances still hold. Merging, splitting and rejecting change which intent is t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING
 
 from newfound.errors import DecisionError
 from newfound.model.types import Intent, Status, Utterance, intent_id, unused_id
-from newfound.review.checks import check_name
+from newfound.review.decisions import Decision, check_name
 from newfound.text import did_you_mean
-
-if TYPE_CHECKING:
-    from newfound.review.decisions import Decision
 
 WHOLE = -1  # in place of the number of a part, for a column that was never split
 Slot = tuple[int, int]  # a column of the model, and a part of it
@@ -40,12 +36,10 @@ class Review:
         rejected: The name that each column, or part of one, had when it was rejected.
         accepted: New intents that a person accepted.
         parts: The utterances that describe each part of a column that was split.
-        moved: Utterances that a person assigned, with their intent.
-        possible_parts: Utterances that a person assigned to an intent that was split later, with the parts that they
-            may belong to.
-        created: Intents that consist only of moved utterances.
+        assigned: Utterances that a person assigned, with their intent: nothing for no intent, and several intents that
+            it may be one of if it was split later.
+        created: Intents that consist only of assigned utterances.
         numbers: A number for each intent, which stays with it when it is renamed. Colours are chosen by it.
-        issued: How many of these numbers were given away.
         comments: The comments on each intent: the positions of the decisions among all comments that are in effect.
         texts: The utterances that a new decision may move; if empty, any.
     """
@@ -54,12 +48,10 @@ class Review:
     known: set[str]
     rejected: dict[Slot, str] = field(default_factory=dict)
     accepted: set[str] = field(default_factory=set)
-    parts: dict[int, list[tuple[str, ...]]] = field(default_factory=dict)
-    moved: dict[str, str | None] = field(default_factory=dict)
-    possible_parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    parts: dict[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    assigned: dict[str, tuple[str, ...]] = field(default_factory=dict)
     created: set[str] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)
-    issued: int = 0
     comments: dict[str, tuple[int, ...]] = field(default_factory=dict)
     n_comments: int = 0
     texts: Collection[str] = ()
@@ -68,7 +60,7 @@ class Review:
     def begin(cls, names: Sequence[str], known: Iterable[str]) -> Review:
         """Return the state before any decision, of a model with columns of these names."""
         slots: dict[Slot, str | None] = {(column, WHOLE): name for column, name in enumerate(names)}
-        return cls(slots, set(known), numbers={name: n for n, name in enumerate(names)}, issued=len(names))
+        return cls(slots, set(known), numbers={name: n for n, name in enumerate(names)})
 
     @classmethod
     def of(cls, intents: Sequence[Intent]) -> Review:
@@ -77,8 +69,7 @@ class Review:
 
     def copy(self) -> Review:
         """Return the same state, which can be changed without this one."""
-        values = {field.name: copy(getattr(self, field.name)) for field in fields(self)}
-        return Review(**{**values, "parts": {column: list(parts) for column, parts in self.parts.items()}})
+        return Review(**{field.name: copy(getattr(self, field.name)) for field in fields(self)})
 
     @property
     def names(self) -> list[str]:
@@ -108,27 +99,18 @@ class Review:
         return {part: name for (of, part), name in self.slots.items() if of == column and part != WHOLE}
 
     @property
-    def checked(self) -> set[str]:
+    def checked(self) -> Set[str]:
         """The utterances that a person has assigned."""
-        return {*self.moved, *self.possible_parts}
+        return self.assigned.keys()
 
     def apply(self, decision: Decision) -> None:
         """Apply a decision, or raise a `DecisionError` and leave the state as it is if that is not possible."""
         decision.read().apply(self)
 
     def check_consistent(self) -> None:
-        """Raise a `DecisionError` if the state refers to an intent that does not exist, or has too few intents."""
-        names = set(self.names)
-        targets = {name for name in self.moved.values() if name is not None}
-        targets |= {name for parts in self.possible_parts.values() for name in parts}
-        missing = sorted((targets | self.known | self.accepted) - names)
-        if missing:
-            raise DecisionError(f"this would leave utterances in {missing[0]!r}, which would no longer exist")
-        if len(names) < 2:
+        """Raise a `DecisionError` if the state has too few intents."""
+        if len(self.names) < 2:
             raise DecisionError("this would leave fewer than two intents")
-        for column, part in self.slots:
-            if part != WHOLE and part >= len(self.parts.get(column, [])):
-                raise DecisionError("this would leave a part of an intent without a description")
 
     def check_exists(self, name: str) -> None:
         """Raise a `DecisionError` if there is no intent of this name."""
@@ -145,12 +127,11 @@ class Review:
 
     def replace(self, old: str, new: str | None) -> None:
         """Replace the name of an intent everywhere; `None` makes it no intent."""
-        was_known, was_accepted = old in self.known, old in self.accepted
+        status = self.status(old)
         self._forget(old)
         renamed = [slot for slot, name in self.slots.items() if name == old]
         self.slots = {slot: new if name == old else name for slot, name in self.slots.items()}
-        self.moved = {text: new if name == old else name for text, name in self.moved.items()}
-        self._replace_in_possible_parts(old, () if new is None else (new,))
+        self._reassign(old, () if new is None else (new,))
         number, comments = self.numbers.pop(old), self.comments.pop(old, ())
         if new is None:
             self.rejected |= dict.fromkeys(renamed, old)
@@ -158,9 +139,9 @@ class Review:
         self.numbers.setdefault(new, number)
         if comments:
             self.comments[new] = tuple(sorted({*self.comments.get(new, ()), *comments}))  # parts share comments
-        if was_known:
+        if status == "known":
             self.known.add(new)
-        elif was_accepted and new not in self.known:
+        elif status == "accepted" and new not in self.known:
             self.accepted.add(new)
         if new not in self.slots.values():
             self.created.add(new)
@@ -169,49 +150,40 @@ class Review:
         """Divide an intent into parts, one of which may keep its name; `groups` has the texts that describe each."""
         for slot in [slot for slot, name in self.slots.items() if name == intent]:
             del self.slots[slot]
-            parts = self.parts.setdefault(slot[0], [])
+            parts = list(self.parts.get(slot[0], ()))
             if slot[1] != WHOLE:
                 parts[slot[1]] = ()  # replaced by the new parts
-            for name, texts in groups.items():
-                self.slots[slot[0], len(parts)] = name
-                parts.append(texts)
-        for text in [text for text, name in self.moved.items() if name == intent]:
-            del self.moved[text]
-            self.possible_parts[text] = tuple(groups)
-        self._replace_in_possible_parts(intent, tuple(groups))
-        number, comments = self.numbers.pop(intent), self.comments.pop(intent, ())
+            self.slots |= {(slot[0], part): name for part, name in enumerate(groups, len(parts))}
+            self.parts[slot[0]] = (*parts, *groups.values())
+        self._reassign(intent, tuple(groups))
+        comments = self.comments.pop(intent, ())
         if intent not in groups:
             self._forget(intent)
-        heir = intent if intent in groups else next(iter(groups))
+            self.numbers[next(iter(groups))] = self.numbers.pop(intent)
         for name in groups:
-            self.numbers[name] = number if name == heir else self._next_number()
+            self.numbers.setdefault(name, self._unused_number())
             if comments:
                 self.comments[name] = comments
 
     def create(self, name: str) -> None:
         """Add an intent that consists only of the utterances that will be moved into it."""
         self.created.add(name)
-        self.numbers[name] = self._next_number()
+        self.numbers[name] = self._unused_number()
 
     def assign(self, texts: Sequence[str], to: str | None) -> None:
         """Set the intent of utterances."""
-        for text in texts:
-            self.possible_parts.pop(text, None)
-            self.moved[text] = to
+        self.assigned |= dict.fromkeys(texts, () if to is None else (to,))
 
-    def _replace_in_possible_parts(self, old: str, new: tuple[str, ...]) -> None:
-        for text, names in list(self.possible_parts.items()):
+    def _reassign(self, old: str, new: tuple[str, ...]) -> None:
+        """Assign the utterances of an intent to what becomes of it."""
+        for text, names in self.assigned.items():
             if old in names:
-                remaining = tuple(dict.fromkeys(n for name in names for n in (new if name == old else (name,))))
-                if len(remaining) > 1:
-                    self.possible_parts[text] = remaining
-                else:  # With one part left, that is its intent; with none, it has no intent.
-                    del self.possible_parts[text]
-                    self.moved[text] = remaining[0] if remaining else None
+                self.assigned[text] = tuple(
+                    dict.fromkeys(n for name in names for n in (new if name == old else [name]))
+                )
 
-    def _next_number(self) -> int:
-        self.issued += 1
-        return self.issued - 1
+    def _unused_number(self) -> int:
+        return 1 + max(self.numbers.values(), default=-1)
 
     def _forget(self, name: str) -> None:
         for names in (self.known, self.accepted, self.created):
@@ -226,18 +198,17 @@ def assigned_without_network(
     `intents` has one for each column.
     """
     names = _name_of_each_column(review)
-    if names is None or review.possible_parts:
+    if names is None or any(len(possible) > 1 for possible in review.assigned.values()):
         return None
-    new_name = {intent.name: name for intent, name in zip(intents, names, strict=True)}
+    new_name: dict[str | None, str] = {intent.name: name for intent, name in zip(intents, names, strict=True)}
     return (_assigned(review, new_name, u) for u in utterances)
 
 
-def _assigned(review: Review, new_name: Mapping[str, str], u: Utterance) -> Utterance:
-    is_moved = u.text in review.moved
-    name = review.moved[u.text] if is_moved else None if u.intent is None else new_name[u.intent]
-    return Utterance(
-        u.text, name, u.labelled, 1.0 if is_moved or u.labelled else u.probability, u.count, u.source, u.days
-    )
+def _assigned(review: Review, new_name: Mapping[str | None, str], u: Utterance) -> Utterance:
+    by_person = review.assigned.get(u.text)
+    name = new_name.get(u.intent) if by_person is None else next(iter(by_person), None)
+    is_certain = u.labelled or by_person is not None
+    return Utterance(u.text, name, u.labelled, 1.0 if is_certain else u.probability, u.count, u.source, u.days)
 
 
 def described_without_network(review: Review, intents: Sequence[Intent]) -> tuple[Intent, ...] | None:
@@ -272,7 +243,7 @@ def named_by_people(review: Review, names_of_model: set[str]) -> set[str]:
     """Return the intents that a person has named, merged, split or put utterances into, accepted or not."""
     columns = Counter(name for name in review.slots.values() if name is not None)
     parts = {name for (_, part), name in review.slots.items() if part != WHOLE}
-    assigned = {*review.moved.values(), *(name for names in review.possible_parts.values() for name in names)}
+    assigned = {name for names in review.assigned.values() for name in names}
     merged = {name for name, count in columns.items() if count > 1}
     names = set(review.names)
     return names & (merged | parts | assigned | (names - names_of_model))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -34,13 +35,13 @@ class ReviewStore:
         self.names = [intent.name for intent in self.intents]
         self.known = [intent.name for intent in self.intents if intent.known]
         self._path = self.folder / REVIEW_FILE
-        self._kept: tuple[object, list[Entry]] = None, []  # what the file held, in brief, and its entries
+        self._kept: tuple[object, list[Entry]] = None, []  # the summary of the file, and its entries
         self._replayed: tuple[Sequence[Entry], Review] = (), Review.of(self.intents)
 
     @property
     def exists(self) -> bool:
         """Whether anything was ever decided."""
-        return self._path.exists() or self._path.is_symlink()
+        return os.path.lexists(self._path)
 
     def entries(self) -> list[Entry]:
         """Return all decisions, undone ones included, in the order in which they were recorded."""
@@ -51,9 +52,9 @@ class ReviewStore:
 
     def _read(self, connection: Connection) -> list[Entry]:
         """Return all entries; they are read only if there are others than those that were read last."""
-        brief = sqlite.content_in_brief(connection)
-        if brief != self._kept[0]:
-            self._kept = brief, sqlite.read_entries(connection, self._path)
+        summary = sqlite.summarise(connection)
+        if summary != self._kept[0]:
+            self._kept = summary, [] if summary is None else sqlite.read_entries(connection, self._path)
         return list(self._kept[1])
 
     def review(self) -> Review:
@@ -86,7 +87,7 @@ class ReviewStore:
                 before = self._read(connection)
                 self._check(decisions, before, expected_version)
                 added = sqlite.add_entries(connection, decisions, author)
-                self._kept = sqlite.content_in_brief(connection), before + added
+                self._kept = sqlite.summarise(connection), before + added
         return added
 
     def _check(self, decisions: Sequence[Decision], entries: Sequence[Entry], seen: int | None) -> None:
@@ -146,21 +147,16 @@ class ReviewStore:
 
     def _check_without(self, chosen: Sequence[Entry], in_effect: Sequence[Entry]) -> None:
         """Raise a `DecisionError` that names the first decision that builds on those that are to be undone."""
-        review = Review.of(self.intents)
-        left_out = {entry.id for entry in chosen}
-        for entry in in_effect:
-            if entry.id in left_out:
-                continue
-            try:
-                review.apply(entry.decision)
-            except DecisionError as error:
-                later = f"decision {entry.id} ({entry.author} {entry.words})"
-                raise DecisionError(f"{later} builds on it ({error}); undo that one first") from None
+        review, left_out, later = Review.of(self.intents), {entry.id for entry in chosen}, "a later decision"
+        kept = [entry for entry in in_effect if entry.id not in left_out]
         try:
+            for entry in kept:
+                later = f"decision {entry.id} ({entry.author} {entry.words})"
+                review.apply(entry.decision)
+            later = "a later decision"
             review.check_consistent()
         except DecisionError as error:
-            first = chosen[0].id
-            raise DecisionError(f"later decisions build on decision {first} ({error}); undo them first") from None
+            raise DecisionError(f"{later} builds on it ({error}); undo that one first") from None
 
     @cached_property
     def _texts(self) -> frozenset[str]:

@@ -6,26 +6,24 @@ length of such a list.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, Literal, Self, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeVar
 
-from newfound.model.types import (
-    Intent,
-    KnownCheck,
-    Status,
-    Utterance,
-)
+from newfound.model.types import Intent, KnownCheck, Status, Utterance
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry
-from newfound.review.state import Review
+from newfound.untrusted import parse
 
 MAX_UTTERANCES_TO_MOVE = 10_000  # by their numbers, with one decision
+MAX_RATIO_IF_SURE = 1.5  # of the upper to the lower end of the interval around the estimated number
 Shown = TypeVar("Shown")
 
 
-def extend(kind: type[Shown], value: Any, **more: Any) -> Shown:
-    """Return an object of a dataclass that extends that of the value, with further or other fields."""
-    return kind(**{**{field.name: getattr(value, field.name) for field in fields(value) if field.init}, **more})
+def extend(kind: type[Shown], *values: Any, **more: Any) -> Shown:
+    """Return an object of a dataclass that has the fields of the values, and further or other ones."""
+    taken = {field.name: getattr(value, field.name) for value in values for field in fields(value) if field.init}
+    return kind(**{**taken, **more})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +36,6 @@ class ListedUtterance(Utterance):
 
     id: int
     checked: bool
-
-    @classmethod
-    def of(cls, u: Utterance, id: int, review: Review, **more: Any) -> Self:
-        """Return an utterance as the page shows it, with the further fields of a subclass."""
-        checked = u.text in review.moved or u.text in review.possible_parts
-        return extend(cls, u, **{"probability": round(u.probability, 4), "id": id, "checked": checked, **more})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,19 +59,6 @@ class PairedUtterance(ListedUtterance):
     """An utterance of one intent, with the probability of another intent."""
 
     other: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NearUtterance(ListedUtterance):
-    """A training utterance near a text.
-
-    Attributes:
-        similarity: The cosine of its vector to that of the text.
-        labelled_by: Who says that it has its intent: the file of a label, `review`, or `discovered` by the model.
-    """
-
-    similarity: float
-    labelled_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +119,18 @@ class EstimatedNumber:
     n_new: int
     low: int
     high: int
-    is_unsure: bool
+    is_unsure: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_unsure", self.high > MAX_RATIO_IF_SURE * self.low)
+
+    @classmethod
+    def of(cls, provenance: Mapping[str, Any]) -> EstimatedNumber | None:
+        """Return what the provenance of a model says; None if the number was given, or is not recorded."""
+        try:
+            return parse(cls, provenance.get("estimate"))
+        except ValueError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +168,7 @@ class ListedIntent(Intent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntentPage(Intent):
-    """One intent with some of its utterances, the least certain first (see `Page`), and the latest comments on it."""
+    """One intent with some of its utterances, the least certain first (see `Page`), and the comments on it."""
 
     merges: tuple[MergeProposal, ...]
     split: SplitProposal | None
@@ -187,7 +177,6 @@ class IntentPage(Intent):
     utterances: tuple[ListedUtterance, ...]
     ids: tuple[int, ...]
     comments: tuple[Entry, ...]
-    n_comments: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +185,6 @@ class IntentDetails:
 
     Attributes:
         merge: The intent that it may be the same as; None if there is none.
-        overlap: The share of its utterances' neighbours that belong to that intent.
         separation: The silhouette of its two parts, if it should perhaps be split; None otherwise.
     """
 
@@ -204,7 +192,6 @@ class IntentDetails:
     keywords: tuple[str, ...]
     examples: tuple[str, ...]
     merge: str | None
-    overlap: float | None
     separation: float | None
 
 

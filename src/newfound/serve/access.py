@@ -21,30 +21,19 @@ MAX_CLIENTS_REMEMBERED = 10_000
 MAX_SESSIONS = 1_000
 SECONDS_OF_SESSION = 12 * 3600.0  # without a request
 MAX_WRONG_TOKENS = 10
-SECONDS_OF_FIRST_LOCKOUT = 30.0
-MAX_SECONDS_OF_LOCKOUT = 3600.0
-SECONDS_UNTIL_FORGIVEN = 3600.0  # after the last wrong token, or the end of the lock-out that it caused
+SECONDS_OF_LOCKOUT = 900.0  # after the last wrong token, which is forgiven then
 
 
-class Tokens:
-    """The secrets that open the server: one, one for each person by name, or none at all."""
+def identify(token: str | Mapping[str, str], secret: str) -> str | None:
+    """Return whose secret it is, "" for one that all users share, or None for a wrong one.
 
-    def __init__(self, token: str | Mapping[str, str] | None) -> None:
-        self.required = bool(token)
-        persons = token if isinstance(token, Mapping) else {"": token} if token else {}
-        self._persons = {secret: person for person, secret in persons.items()}
-
-    def identify(self, secret: str) -> str | None:
-        """Return whose secret it is, "" for one that all users share, or None for a wrong one.
-
-        The time it takes does not depend on the secret.
-        """
-        secret_bytes = secret.encode("utf-8", "surrogateescape")
-        owner = None
-        for expected, person in self._persons.items():
-            if hmac.compare_digest(secret_bytes, expected.encode()):
-                owner = person
-        return owner
+    The time it takes does not depend on the secret.
+    """
+    given, owner = secret.encode("utf-8", "surrogateescape"), None
+    for person, expected in (token if isinstance(token, Mapping) else {"": token}).items():
+        if hmac.compare_digest(given, expected.encode()):
+            owner = person
+    return owner
 
 
 class Sessions:
@@ -55,7 +44,6 @@ class Sessions:
 
     def begin(self, person: str) -> str:
         """Return the secret key of a new session."""
-        self._drop_expired()
         while len(self._sessions) >= MAX_SESSIONS:
             self._sessions.popitem(last=False)
         key = secrets.token_urlsafe(32)
@@ -64,60 +52,48 @@ class Sessions:
 
     def use(self, key: str, *, keep_alive: bool = True) -> str | None:
         """Return whose session it is, or None; what a page asks on its own does not keep a session alive."""
-        self._drop_expired()
-        if key not in self._sessions:
+        person, used_at = self._sessions.get(key, ("", -math.inf))
+        if time.monotonic() - used_at > SECONDS_OF_SESSION:
             return None
-        person, _ = self._sessions[key]
         if keep_alive:
             self._sessions[key] = person, time.monotonic()
             self._sessions.move_to_end(key)
         return person
 
     def end(self, key: str) -> None:
-        """End a session."""
         self._sessions.pop(key, None)
-
-    def _drop_expired(self) -> None:
-        oldest_allowed = time.monotonic() - SECONDS_OF_SESSION
-        while self._sessions and next(iter(self._sessions.values()))[1] < oldest_allowed:
-            self._sessions.popitem(last=False)
 
 
 class Lockout:
-    """Refuses a client's tokens for a while after several wrong ones, and for longer after each further one."""
+    """Refuses a client's tokens for a while after several wrong ones."""
 
     def __init__(self) -> None:
-        self._clients: OrderedDict[str, tuple[int, float]] = OrderedDict()  # wrong tokens, and the end of the lock-out
+        self._clients: OrderedDict[str, tuple[int, float]] = OrderedDict()  # wrong tokens, and when they are forgiven
 
     def seconds_left(self, client: str) -> int:
         """Return for how many more seconds the client's tokens are refused; 0 if they are not."""
-        _, locked_until = self._clients.get(client, (0, 0.0))
-        return max(0, math.ceil(locked_until - time.monotonic()))
+        count, forgiven_at = self._clients.get(client, (0, 0.0))
+        return max(0, math.ceil(forgiven_at - time.monotonic())) if count >= MAX_WRONG_TOKENS else 0
 
     def add_wrong_token(self, client: str) -> None:
-        """Count a wrong token."""
-        now, seconds = time.monotonic(), 0.0
-        count, locked_until = self._clients.pop(client, (0, now))
-        count = 1 if locked_until + SECONDS_UNTIL_FORGIVEN < now else count + 1
+        now = time.monotonic()
+        count, forgiven_at = self._clients.pop(client, (0, now))
+        count = count + 1 if now < forgiven_at else 1
         if count >= MAX_WRONG_TOKENS:
-            doublings = min(count - MAX_WRONG_TOKENS, 30)
-            seconds = min(SECONDS_OF_FIRST_LOCKOUT * 2**doublings, MAX_SECONDS_OF_LOCKOUT)
-            logger.warning("%d wrong tokens from %s; its tokens are refused for %d s", count, client, seconds)
-        self._clients[client] = count, now + seconds
-        while len(self._clients) > MAX_CLIENTS_REMEMBERED:
+            logger.warning("%d wrong tokens from %s; its tokens are refused for a while", count, client)
+        self._clients[client] = count, now + SECONDS_OF_LOCKOUT
+        if len(self._clients) > MAX_CLIENTS_REMEMBERED:
             self._clients.popitem(last=False)
 
 
-def client_address(peer: str, forwarded_for: str | None) -> str:
+def client_address(peer: str, forwarded: str = "") -> str:
     """Return the address by which a client is counted.
 
-    All addresses of an IPv6 network of 64 bits count as one client, because one machine can have all of them. Of
-    `forwarded_for`, the header of a proxy that is to be believed, the last address is the one that the proxy saw; the
-    client itself may have written those before it.
+    All addresses of an IPv6 network of 64 bits count as one client, because one machine can have all of them.
+    `forwarded` is the address that a proxy saw which is to be believed.
     """
-    address = peer if forwarded_for is None else forwarded_for.rpartition(",")[2].strip()
     try:
-        parsed = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(forwarded or peer)
         if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
             return str(parsed.ipv4_mapped)
         if isinstance(parsed, ipaddress.IPv6Address):
@@ -140,9 +116,3 @@ def author_of(request: Request, declared: str | None) -> str:
     if declared is not None and declared != person:
         raise HTTPException(403, f"this token belongs to {person}; leave the author out")
     return person
-
-
-def owner_of(request: Request) -> str:
-    """Return whose things are kept apart from those of others: the owner of the token, or the client."""
-    state = request.scope["state"]
-    return str(state["person"] or state["client"])

@@ -8,30 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import Route
 
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError, NewfoundError, OutputError
 from newfound.model.hub import model_folder
-from newfound.serve.background.process import WorkFailed
-from newfound.serve.batching import Batcher, QueueFull
-from newfound.serve.metrics import route_of
+from newfound.serve.background import WorkFailed
+from newfound.serve.batching import Batcher
+from newfound.serve.errors import REFUSALS, without_paths
 from newfound.serve.middleware import GuardMiddleware
-from newfound.serve.routes import pages, predictions, quality, reviews, training
-from newfound.serve.schemas.errors import REFUSALS, describe_fields, encodable, without_paths
+from newfound.serve.routes import pages, predictions, reviews, training
 from newfound.serve.service import Service
 from newfound.serve.settings import ServeSettings
 from newfound.version import __version__
@@ -51,24 +48,23 @@ def create_app(
 
     Args:
         folder: The model folder.
-        settings: Whom to answer, and how. Settings that are not safe are refused.
+        settings: Whom to answer, and how.
         encoder: The model's encoder or its folder, if it is not where the model expects it.
     """
     settings = settings or ServeSettings()
-    settings.check()
     service = Service(model_folder(folder), settings, encoder=encoder)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        service.batcher = Batcher(service.classify, at_once=service.batches_at_once, on_batch=service.metrics.batch)
-        service.batcher.start()
-        service.metrics.watch(lambda: service.batcher.waiting if service.batcher else 0)
+        batcher = Batcher(service.classify, at_once=service.batches_at_once)
+        service.batcher = batcher
+        service.metrics.waiting.set_function(lambda: batcher.waiting)
         reloading = asyncio.create_task(_reload_regularly(service))
         Thread(target=service.warm_up, daemon=True).start()
         yield
         reloading.cancel()
         await service.stop_work()
-        await service.batcher.stop()
+        await batcher.stop()
 
     app = FastAPI(
         title="newfound",
@@ -80,22 +76,13 @@ def create_app(
         responses=REFUSALS,
         dependencies=[Depends(_refuse_unknown_parameters)],
     )
-    describe = app.openapi
-
-    @cache
-    def describe_all() -> dict[str, Any]:
-        return describe_fields(describe(), [getattr(r, "response_model", None) for r in app.routes])
-
-    app.openapi = describe_all  # type: ignore[method-assign]
     compressing = GZipMiddleware(app, minimum_size=MIN_BYTES_TO_COMPRESS, compresslevel=COMPRESSION)
-    guard = GuardMiddleware(compressing, settings, service.metrics.request, stop_work=service.stop_work)
+    guard = GuardMiddleware(compressing, service)
     _add_error_handlers(app, service)
     predictions.add_routes(app, service)
     reviews.add_routes(app, service)
     training.add_routes(app, service)
-    quality.add_routes(app, service)
     pages.add_routes(app, service, guard)
-    service.metrics.routes = {route_of(route.path) for route in app.routes if isinstance(route, Route)}
     return guard
 
 
@@ -119,36 +106,25 @@ async def _reload_regularly(service: Service) -> None:
 
 
 def _add_error_handlers(app: FastAPI, service: Service) -> None:
-    def answer(status: int, detail: Any, seconds_to_wait: int | None = None, **more: Any) -> JSONResponse:
-        headers = None if seconds_to_wait is None else {"retry-after": str(seconds_to_wait)}
-        return JSONResponse({"detail": detail, **more}, status, headers=headers)
+    def answer(status: int, detail: Any, **more: Any) -> Response:
+        """Answer in ASCII, as an error may repeat parts of the request that cannot be encoded otherwise."""
+        return Response(json.dumps({"detail": detail, **more}), status, media_type="application/json")
 
     @app.exception_handler(RequestValidationError)
-    async def on_invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
-        details = [
-            {"where": [encodable(str(part)) for part in e["loc"]], "what": encodable(str(e["msg"]))}
-            for e in error.errors()[:MAX_ERRORS_IN_AN_ANSWER]
-        ]
-        return answer(422, details)
-
-    @app.exception_handler(QueueFull)
-    async def on_full_queue(request: Request, error: QueueFull) -> JSONResponse:
-        return answer(503, "too many texts are waiting; try again in a moment", 1)
-
-    @app.exception_handler(TimeoutError)
-    async def on_timeout(request: Request, error: TimeoutError) -> JSONResponse:
-        return answer(503, "it took too long; try again with fewer texts", 1)
+    async def on_invalid_request(request: Request, error: RequestValidationError) -> Response:
+        wrong = error.errors()[:MAX_ERRORS_IN_AN_ANSWER]
+        return answer(422, [{"where": [str(part) for part in e["loc"]], "what": str(e["msg"])} for e in wrong])
 
     @app.exception_handler(WorkFailed)
     @app.exception_handler(NewfoundError)
-    async def on_other_error(request: Request, error: Exception) -> JSONResponse:
+    async def on_other_error(request: Request, error: Exception) -> Response:
         status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 409)
         entry = getattr(error, "entry", None)
-        detail = encodable(without_paths(str(error), service.session.folder.parent))
+        detail = without_paths(str(error), service.session.folder.parent)
         return answer(status, detail, **({} if entry is None else {"entry": entry}))
 
     @app.exception_handler(OSError)
-    async def on_disk_error(request: Request, error: OSError) -> JSONResponse:
+    async def on_disk_error(request: Request, error: OSError) -> Response:
         logger.error("%s: %s", request.url.path, error)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return answer(507, "the disk is full, nothing was recorded; make room and try again")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 import webbrowser
 from collections.abc import Callable
@@ -18,7 +17,6 @@ from newfound.serve.app import create_app
 from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.settings import ServeSettings
 
-logger = logging.getLogger("newfound.serve")
 MAX_CONNECTIONS = 1_000
 MAX_HEADER_BYTES = 32 * 1024
 SECONDS_TO_KEEP_ALIVE = 15  # a connection without a whole request, be it the first or the next one
@@ -32,18 +30,12 @@ def serve(
     *,
     encoder: str | None = None,
     open_page: bool = False,
-    announce: Callable[[str], None] = logger.info,
+    announce: Callable[[str], None],
 ) -> None:
     """Answer requests until SIGINT or SIGTERM; requests that were accepted by then are finished.
 
-    Args:
-        folder: The model folder.
-        settings: Where to listen, whom to answer, and how.
-        encoder: The folder of the model's encoder, if it is not where the model expects it.
-        open_page: Whether to open the review page in a browser.
-        announce: Called with the address once the server listens there.
+    `announce` is called with the address once the server listens there, and `open_page` opens it in a browser.
     """
-    settings.check()
     listener = listen(settings)
     app = create_app(folder, settings, encoder=encoder)
     port = listener.getsockname()[1]
@@ -58,12 +50,24 @@ class Server(uvicorn.Server):
     """Ends the work in the background first: it would take longer than anybody waits for the end of a server."""
 
     def __init__(self, app: GuardMiddleware) -> None:
-        super().__init__(server_config(app))
-        self._app = app
+        config = uvicorn.Config(
+            app,
+            http=TimedProtocol,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # the middleware reads them, and only behind a proxy
+            timeout_keep_alive=SECONDS_TO_KEEP_ALIVE,
+            timeout_graceful_shutdown=SECONDS_TO_FINISH,
+            limit_concurrency=MAX_CONNECTIONS,
+            h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+        )
+        super().__init__(config)
+        self._service = app.service
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop, and finish the requests that were accepted."""
-        await self._app.stop_work()
+        await self._service.stop_work()
         await super().shutdown(sockets)
 
 
@@ -71,7 +75,6 @@ class TimedProtocol(H11Protocol):
     """Gives the headers of a request as long as uvicorn gives an idle connection; uvicorn itself waits forever."""
 
     def connection_made(self, transport: Any) -> None:
-        """Begin a connection."""
         super().connection_made(transport)
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
@@ -83,22 +86,6 @@ class TimedProtocol(H11Protocol):
             self.timeout_keep_alive_task = timer
         elif timer is not None:
             timer.cancel()
-
-
-def server_config(app: Any) -> uvicorn.Config:
-    """Return the configuration of uvicorn for an application."""
-    return uvicorn.Config(
-        app,
-        http=TimedProtocol,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,  # the middleware reads them, and only behind a proxy
-        timeout_keep_alive=SECONDS_TO_KEEP_ALIVE,
-        timeout_graceful_shutdown=SECONDS_TO_FINISH,
-        limit_concurrency=MAX_CONNECTIONS,
-        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
-    )
 
 
 def listen(settings: ServeSettings) -> socket.socket:

@@ -13,10 +13,6 @@ from newfound.llm.settings import LanguageModelSettings
 MIN_TOKEN_LENGTH = 16
 MAX_NAME_LENGTH = 200
 MAX_BYTES = 4 * 2**20  # of the body of a request
-TOKEN_HINT = (
-    f"needs at least {MIN_TOKEN_LENGTH} printable ASCII characters without a space, for instance from "
-    "`openssl rand -hex 24`"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +26,6 @@ class ServeSettings:
         behind_proxy: Whether a reverse proxy stands before the server. Only then are `X-Forwarded-Proto` and the last
             address in `X-Forwarded-For` believed.
         llm: The language model that discoveries, updates and refits may ask. No request can name another one.
-        log_requests: Whether to log one line per request. It holds nothing that a user typed.
     """
 
     host: str = "127.0.0.1"
@@ -38,7 +33,6 @@ class ServeSettings:
     token: str | Mapping[str, str] | None = field(default=None, repr=False)
     behind_proxy: bool = False
     llm: LanguageModelSettings | None = None
-    log_requests: bool = True
 
     @property
     def is_local(self) -> bool:
@@ -50,7 +44,7 @@ class ServeSettings:
         except ValueError:
             return False
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Raise a `SettingsError` if others could use it without a token, or the settings cannot work."""
         if self.llm is not None:
             self.llm.check()
@@ -59,38 +53,37 @@ class ServeSettings:
 
 
 def read_token(path: Path) -> str | dict[str, str]:
-    """Read a token file: one secret, or one line `name: secret` for each person, returned by the names."""
+    """Read a token file: one secret, or one line `name: secret` for each person, returned by the names.
+
+    Errors name the line and never repeat a secret.
+    """
     try:
         content = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"token file {path}: cannot be read ({type(error).__name__})") from None
-    if len(content.split()) > 1:
-        return _read_personal_tokens(path, content)
-    secret = content.strip()
-    if not _is_secret(secret):
-        raise SettingsError(f"token file {path}: {TOKEN_HINT}")
-    return secret
-
-
-def _read_personal_tokens(path: Path, content: str) -> dict[str, str]:
-    """Read lines `name: secret`. Errors name the line and never repeat a secret."""
+    if len(content.split()) <= 1:
+        return _checked(content.strip(), f"token file {path}:")
     tokens: dict[str, str] = {}
     for number, line in enumerate(content.splitlines(), start=1):
         if not line.strip():
             continue
-        place = f"token file {path}, line {number}"
+        place = f"token file {path}, line {number}:"
         name, separator, secret = (part.strip() for part in line.partition(": "))
         if not separator or not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
-            raise SettingsError(f"{place}: write it as `name: secret`")
-        if not _is_secret(secret):
-            raise SettingsError(f"{place}: the secret {TOKEN_HINT}")
+            raise SettingsError(f"{place} write it as `name: secret`")
         if name in tokens:
-            raise SettingsError(f"{place}: the name {name} occurs twice")
+            raise SettingsError(f"{place} the name {name} occurs twice")
         if secret in tokens.values():
-            raise SettingsError(f"{place}: the secret is somebody else's as well")
-        tokens[name] = secret
+            raise SettingsError(f"{place} the secret is somebody else's as well")
+        tokens[name] = _checked(secret, f"{place} the secret")
     return tokens
 
 
-def _is_secret(text: str) -> bool:
-    return len(text) >= MIN_TOKEN_LENGTH and text.isascii() and text.isprintable() and " " not in text
+def _checked(secret: str, place: str) -> str:
+    """Return a secret, or refuse it if it is too short or too odd."""
+    if len(secret) < MIN_TOKEN_LENGTH or not (secret.isascii() and secret.isprintable()) or " " in secret:
+        raise SettingsError(
+            f"{place} needs at least {MIN_TOKEN_LENGTH} printable ASCII characters without a space, for instance from "
+            "`openssl rand -hex 24`"
+        )
+    return secret

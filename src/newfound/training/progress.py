@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+from contextlib import contextmanager
 
 logger = logging.getLogger("newfound")
 
 
-class Task(Protocol):
+class Task:
     """Something under way, of which a known number of steps is to be done."""
 
-    def advance(self, note: str = "", steps: int = 1) -> None: ...
+    def advance(self, note: str = "", steps: int = 1) -> None:
+        """Some of the steps are done."""
 
 
-class Reporter(Protocol):
-    """Is told what happens."""
+class Reporter:
+    """Is told what happens. This one passes nothing on."""
 
     def note(self, message: str) -> None:
         """Something worth knowing happened."""
@@ -25,30 +25,13 @@ class Reporter(Protocol):
     def warn(self, message: str) -> None:
         """Something is odd; the work goes on."""
 
-    def task(self, title: str, total: int) -> AbstractContextManager[Task]:
-        """Something with `total` steps begins; it ends with the block."""
-
-
-class _NoTask:
-    def advance(self, note: str = "", steps: int = 1) -> None:
-        pass
-
-
-class NullReporter:
-    """Is told everything and passes nothing on."""
-
-    def note(self, message: str) -> None:
-        pass
-
-    def warn(self, message: str) -> None:
-        pass
-
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:
-        yield _NoTask()
+        """Something with `total` steps begins; it ends with the block."""
+        yield Task()
 
 
-class LoggingReporter(NullReporter):
+class LoggingReporter(Reporter):
     """Shows nothing. Notes and warnings go to the logger `newfound`, where the caller's program can see them."""
 
     def note(self, message: str) -> None:

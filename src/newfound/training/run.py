@@ -31,6 +31,7 @@ class StageState:
     best_epoch: int | None = None
 
 
+@dataclass(kw_only=True, eq=False)
 class Run:
     """Context of one fit. Without a folder nothing is kept; with one, a killed fit can be resumed.
 
@@ -38,24 +39,14 @@ class Run:
     on the device, and the pre-training on the known intents.
     """
 
-    def __init__(
-        self,
-        *,
-        reporter: Reporter | None = None,
-        folder: Path | None = None,
-        resume: bool = False,
-        anew: bool = False,
-        seconds_between_checkpoints: float = 5.0,
-        memory: dict[str, Any] | None = None,
-    ) -> None:
-        self.reporter: Reporter = reporter or LoggingReporter()
-        self.folder = folder
-        self._resume = resume and not anew
-        self._anew = anew
-        self._every = seconds_between_checkpoints
-        self._last = time.monotonic()
-        self.memory = memory
-        self.identity: dict[str, Any] = {}
+    reporter: Reporter = field(default_factory=LoggingReporter)
+    folder: Path | None = None
+    resume: bool = False
+    anew: bool = False
+    seconds_between_checkpoints: float = 5.0
+    memory: dict[str, Any] | None = None
+    identity: dict[str, Any] = field(default_factory=dict, init=False)
+    _last: float = field(default_factory=time.monotonic, init=False)  # when a checkpoint was written
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Claim the folder for a fit with this identity; resuming another fit's checkpoints is refused."""
@@ -66,8 +57,8 @@ class Run:
         content = to_json(dict(identity))
         if not path.is_file() and self.folder.exists() and set(self.folder.iterdir()) - self._own_files():
             raise TargetExists(self.folder, "holds something else", replaceable=False)
-        if path.is_file() and not self._anew:
-            if not self._resume:
+        if path.is_file() and not self.anew:
+            if not self.resume:
                 raise SettingsError(f"{self.folder} holds an unfinished run", "resume", "anew")
             changed = _differences(_read_identity(path), json.loads(content))
             if changed:
@@ -79,7 +70,7 @@ class Run:
     def restore(self, stage: str) -> StageState | None:
         """The last checkpoint of a stage, if this run resumes and there is one."""
         path = self._path(stage)
-        if path is None or not self._resume or not path.is_file():
+        if path is None or not self.resume or not path.is_file():
             return None
         from safetensors import SafetensorError, safe_open
 
@@ -101,7 +92,7 @@ class Run:
         return value
 
     def is_checkpoint_due(self) -> bool:
-        return self.folder is not None and time.monotonic() - self._last >= self._every
+        return self.folder is not None and time.monotonic() - self._last >= self.seconds_between_checkpoints
 
     def save_checkpoint(self, stage: str, state: StageState) -> None:
         """Write a checkpoint: one file, one rename."""

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from newfound.errors import SettingsError
+Groups = list[dict[str, Any]]
+"""What an optimiser trains: "params", their rate "lr", and the "name" of the group, "encoder" or "heads"."""
 
-Groups = dict[str, list[nn.Parameter]]  # "encoder" and "heads"
-Rates = dict[str, Tensor | float]
+
+def parameters_of(groups: Groups) -> Iterator[nn.Parameter]:
+    """Yield the parameters of all groups."""
+    for group in groups:
+        yield from group["params"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,28 +33,13 @@ class Schedule:
     weight_decay: float = 1.5e-4
     clip: ClassVar[None] = None  # gradients are as long as they are
 
-    def __post_init__(self) -> None:
-        if self.epochs < 0:
-            raise SettingsError(f"epochs={self.epochs} is negative")
-        if self.batch_size < 2:
-            raise SettingsError(f"batch_size={self.batch_size} must be at least 2")
-        if not self.lr > 0 or not 0 <= self.min_lr <= self.lr:
-            raise SettingsError(f"lr={self.lr} must be positive and min_lr={self.min_lr} between 0 and lr")
-        if not 0 <= self.momentum < 1:
-            raise SettingsError(f"momentum={self.momentum} must lie in [0, 1)")
-
-    def optimizer(self, groups: Groups, rates: Rates, *, fused: bool) -> torch.optim.Optimizer:
+    def optimizer(self, groups: Groups, *, fused: bool) -> torch.optim.Optimizer:
         """Return SGD over the parameters, with its state made, so that a graph and a checkpoint find it."""
         optimizer = torch.optim.SGD(
-            [{"params": groups[name], "lr": rates[name]} for name in groups],
-            lr=self.lr,
-            momentum=self.momentum,
-            weight_decay=self.weight_decay,
-            fused=fused,
+            groups, lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay, fused=fused
         )
-        for parameters in groups.values():
-            for p in parameters:
-                optimizer.state[p]["momentum_buffer"] = torch.zeros_like(p)
+        for p in parameters_of(groups):
+            optimizer.state[p]["momentum_buffer"] = torch.zeros_like(p)
         return optimizer
 
     def rates(self, step: int, steps_per_epoch: int) -> dict[str, float]:
@@ -77,30 +67,15 @@ class AdamWSchedule:
     clip: float | None = 1.0  # norm that longer gradients are scaled down to
     batch_size: int = 256  # where the batches are not given
 
-    def __post_init__(self) -> None:
-        if self.epochs < 0:
-            raise SettingsError(f"epochs={self.epochs} is negative")
-        if not self.lr > 0 or not self.head_lr > 0:
-            raise SettingsError(f"lr={self.lr} and head_lr={self.head_lr} must be positive")
-        if not 0 <= self.warmup < 1:
-            raise SettingsError(f"warmup={self.warmup} must lie in [0, 1)")
-
-    def optimizer(self, groups: Groups, rates: Rates, *, fused: bool) -> torch.optim.Optimizer:
+    def optimizer(self, groups: Groups, *, fused: bool) -> torch.optim.Optimizer:
         """Return AdamW over the parameters, with its state made, so that a graph and a checkpoint find it."""
-        optimizer = torch.optim.AdamW(
-            [{"params": groups[name], "lr": rates[name]} for name in groups],
-            weight_decay=self.weight_decay,
-            fused=fused,
-            capturable=fused,
-        )
-        for parameters in groups.values():
-            for p in parameters:
-                device = p.device if fused else torch.device("cpu")
-                optimizer.state[p] = {
-                    "step": torch.zeros((), dtype=torch.float32, device=device),
-                    "exp_avg": torch.zeros_like(p),
-                    "exp_avg_sq": torch.zeros_like(p),
-                }
+        optimizer = torch.optim.AdamW(groups, weight_decay=self.weight_decay, fused=fused, capturable=fused)
+        for p in parameters_of(groups):
+            optimizer.state[p] = {
+                "step": torch.zeros((), device=p.device if fused else "cpu"),
+                "exp_avg": torch.zeros_like(p),
+                "exp_avg_sq": torch.zeros_like(p),
+            }
         return optimizer
 
     def rates(self, step: int, steps_per_epoch: int) -> dict[str, float]:

@@ -10,40 +10,25 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from newfound.errors import SettingsError
 from newfound.training.run import Run, StageState
-from newfound.training.schedule import Groups, Optimization, Rates
+from newfound.training.schedule import Groups, Optimization
 from newfound.training.seeding import epoch_batches, seed_torch
 
 Losses = dict[str, Tensor]
 Batch = TypeVar("Batch")
-BatchOut = TypeVar("BatchOut", covariant=True)
 History = list[dict[str, float]]
+LayOut = Callable[[Tensor], tuple[Tensor, Callable[[Tensor], Batch]]]
+"""Lays out batches [steps, B] of row numbers alike.
+
+It returns the numbers [steps, ...] that describe each batch, and the function that makes a batch of a buffer of them.
+"""
 WARM_UP_STEPS = 3  # before a capture: lets libraries choose kernels and allocate their workspaces
-
-
-class Layout(Protocol[BatchOut]):
-    """Batches of equal size laid out alike: what a captured step can be given one after another."""
-
-    @property
-    def numbers(self) -> Tensor:
-        """[steps, ...] what describes each batch."""
-
-    def over(self, numbers: Tensor) -> BatchOut:
-        """The batch that reads its description from this buffer."""
-
-
-class Batches(Protocol[BatchOut]):
-    """Makes batches out of row numbers."""
-
-    def batch(self, rows: Tensor) -> BatchOut: ...
-
-    def layout(self, batches: Tensor) -> Layout[BatchOut]: ...
 
 
 class Trainer:
@@ -63,22 +48,23 @@ class Trainer:
         self.device = device
         self.run = run
         self._names = {p: name for name, p in module.named_parameters() if p.requires_grad}
-        groups: Groups = {"encoder": [], "heads": []}
+        parameters: dict[str, list[nn.Parameter]] = {"encoder": [], "heads": []}
         for p, name in self._names.items():
-            groups["encoder" if name.startswith("tail.") else "heads"].append(p)
-        groups = {name: parameters for name, parameters in groups.items() if parameters}
-        on_gpu = device.type == "cuda"
-        self._rates: dict[str, Tensor] = {name: torch.tensor(0.0, device=device) for name in groups} if on_gpu else {}
-        self._group_names = list(groups)
+            parameters["encoder" if name.startswith("tail.") else "heads"].append(p)
+        on_gpu = device.type == "cuda"  # where a captured step reads its rates from tensors
+        groups: Groups = [
+            {"params": own, "name": name, "lr": torch.tensor(0.0, device=device) if on_gpu else 0.0}
+            for name, own in parameters.items()
+            if own
+        ]
         self._step = 0
         self._current_rates: dict[str, float] = {}
-        rates: Rates = {name: self._rates.get(name, 0.0) for name in groups}
-        self._optimizer = schedule.optimizer(groups, rates, fused=on_gpu)
+        self._optimizer = schedule.optimizer(groups, fused=on_gpu)
 
     def fit(
         self,
         rows: Tensor | Callable[[int], Tensor],
-        batches: Batches[Batch],
+        lay_out: LayOut[Batch],
         step: Callable[[Batch], Losses],
         *,
         after_epoch: Callable[[int], dict[str, float]] | None = None,
@@ -90,7 +76,7 @@ class Trainer:
 
         Args:
             rows: Row numbers to train on (CPU), or a function that gives the batches [steps, B] of an epoch.
-            batches: Makes batches out of row numbers.
+            lay_out: Lays out batches; see `LayOut`.
             step: Computes the losses of a batch; "loss" is minimised.
             after_epoch: Called after every epoch; what it returns goes into the history.
             score: Asked after every epoch; the module ends in the state that had the highest score.
@@ -106,7 +92,7 @@ class Trainer:
         plan = [self._batches_of_epoch(rows, epoch) for epoch in range(state.epoch, last)]
         self.module.train()  # before a capture: the mode a graph was captured in is the mode it replays
         capture = self.device.type == "cuda" and plan and not waits_for_host
-        advance = self._make_captured_epoch(step, plan, batches) if capture else self._make_eager_epoch(step, batches)
+        advance = self._make_captured_epoch(step, plan, lay_out) if capture else self._make_eager_epoch(step, lay_out)
         with self.run.reporter.task(self.stage, self.schedule.epochs) as task:
             if state.epoch:
                 task.advance(steps=state.epoch)
@@ -138,13 +124,14 @@ class Trainer:
         return rows(epoch)
 
     def _make_eager_epoch(
-        self, step: Callable[[Batch], Losses], batches: Batches[Batch]
+        self, step: Callable[[Batch], Losses], lay_out: LayOut[Batch]
     ) -> Callable[[Tensor], dict[str, float]]:
         def run_epoch(order: Tensor) -> dict[str, float]:
             totals: Losses = {}
             for rows in order:
                 self._set_rates(len(order))
-                losses = self._one_step(step, batches.batch(rows))
+                numbers, batch_of = lay_out(rows[None])
+                losses = self._one_step(step, batch_of(numbers[0]))
                 totals = {name: totals.get(name, 0.0) + value for name, value in losses.items()}
             return {name: float(total) / len(order) for name, total in totals.items()}
 
@@ -162,13 +149,13 @@ class Trainer:
         return {name: value.detach() for name, value in losses.items()}
 
     def _make_captured_epoch(
-        self, step: Callable[[Batch], Losses], plan: list[Tensor], batches: Batches[Batch]
+        self, step: Callable[[Batch], Losses], plan: list[Tensor], lay_out: LayOut[Batch]
     ) -> Callable[[Tensor], dict[str, float]]:
         """The step as a CUDA graph over one buffer; the layout holds for every batch of the plan."""
-        layout = batches.layout(torch.cat(plan))
-        epochs = iter(torch.split(layout.numbers, [len(order) for order in plan]))
-        current = layout.numbers[0].clone()
-        batch = layout.over(current)
+        numbers_of_all, batch_of = lay_out(torch.cat(plan))
+        epochs = iter(torch.split(numbers_of_all, [len(order) for order in plan]))
+        current = numbers_of_all[0].clone()
+        batch = batch_of(current)
         before = {name: t.clone() for name, t in self._tensors().items()}
         side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
@@ -203,11 +190,11 @@ class Trainer:
         if rates == self._current_rates:
             return
         self._current_rates = rates
-        for name, group in zip(self._group_names, self._optimizer.param_groups, strict=True):
-            if name in self._rates:
-                self._rates[name].fill_(rates[name])
+        for group in self._optimizer.param_groups:
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rates[group["name"]])
             else:
-                group["lr"] = rates[name]
+                group["lr"] = rates[group["name"]]
 
     def _tensors(self) -> dict[str, Tensor]:
         """Everything that training changes: parameters, buffers and the optimiser's state. Live tensors, not copies."""

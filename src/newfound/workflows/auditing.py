@@ -1,16 +1,20 @@
-"""How good is a model, without labels? Yes/no questions about a sample of its logs, and the accuracy that follows.
+"""How good is a model, without labels? Yes/no questions about a sample of its logs, and what follows from the answers.
 
-An answer is not a decision of the review: it changes nothing but the estimate, and the thresholds that are made of it.
+An answer is not a decision of the review: it changes nothing but the estimate of the accuracy, and the thresholds: the
+least probability of each intent at which enough of its predictions are right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from heapq import nlargest
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from newfound.algorithms.audit import (
     N_DRAWS_OF_INTENT,
@@ -21,16 +25,17 @@ from newfound.algorithms.audit import (
     accuracy_of_sample,
     choose_questions,
     more_questions,
+    weights_of_sample,
 )
-from newfound.algorithms.thresholds import correction
+from newfound.algorithms.thresholds import correction, sure_probability, threshold
 from newfound.errors import DataError, SettingsError
+from newfound.files import THRESHOLDS_FILE
 from newfound.model.about import model_signature, stream_utterances
 from newfound.model.hub import model_folder
-from newfound.model.sidecars import NewAnswers, add_answers, load_answers
+from newfound.model.sidecars import NewAnswers, add_answers, load_answers, save_thresholds
 from newfound.model.types import Utterance
-from newfound.review.state import described_without_network
+from newfound.review.state import Review
 from newfound.text import shorten
-from newfound.training.progress import LoggingReporter
 from newfound.workflows.assigned import read_assigned
 from newfound.workflows.runtime import Runtime
 
@@ -44,14 +49,7 @@ EXAMPLES = 3  # typical utterances that a question shows
 
 @dataclass(frozen=True, slots=True)
 class AuditQuestion:
-    """Does an utterance of the logs belong to its intent?
-
-    Attributes:
-        text: The utterance.
-        intent: The name of its intent.
-        id: The id of the intent.
-        examples: The most typical utterances of the intent.
-    """
+    """Does an utterance of the logs belong to its intent? The examples surely do."""
 
     text: str
     intent: str
@@ -79,7 +77,6 @@ class AuditResult:
 
     Attributes:
         answered: How many answers count.
-        outdated: Answers about intents that were merged, divided or rejected since; they do not count.
         accuracy: The share of the logs' distinct utterances whose intent is right, with its 90 % interval; None without
             an answer. What a person assigned counts as right.
         more_questions: How many more questions make the interval as narrow as ±3 points.
@@ -89,12 +86,49 @@ class AuditResult:
     """
 
     answered: int
-    outdated: int
     accuracy: Estimate | None
     more_questions: int
     intents: tuple[AuditedIntent, ...]
     wrong: tuple[tuple[str, str], ...]
     questions: tuple[AuditQuestion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IntentThreshold:
+    """What one intent promises.
+
+    Attributes:
+        name: The name of the intent.
+        id: Its id.
+        utterances: How many utterances of the logs it is computed from; an intent without any has the threshold of all.
+        threshold: The least probability; None if none keeps the promise.
+        precision: The expected precision above it; None if no utterance of its logs is.
+        coverage: The share of its utterances above it; None if no utterance of its logs is.
+    """
+
+    name: str
+    id: str
+    utterances: int
+    threshold: float | None
+    precision: float | None
+    coverage: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdsResult:
+    """The thresholds that were written.
+
+    Attributes:
+        precision: What was promised; None if the thresholds were taken away.
+        expected: The expected precision of all that is above its threshold; None if nothing is.
+        coverage: The share of the logs' utterances that is.
+        intents: The threshold of each intent.
+    """
+
+    precision: float | None
+    expected: float | None
+    coverage: float
+    intents: tuple[IntentThreshold, ...]
 
 
 def audit(
@@ -122,16 +156,33 @@ def audit(
     return opened.result(questions)
 
 
+def thresholds(model: str | Path, precision: float | None, *, encoder: str | Encoder | None = None) -> ThresholdsResult:
+    """Write one threshold per intent beside the model; its predictions then say whether they are above it.
+
+    Answers of an audit correct the probabilities first.
+
+    Args:
+        model: The model folder.
+        precision: The share of predictions above the thresholds to be right, between 0 and 1; None takes them away.
+        encoder: Where the model's encoder lies, if it cannot be found.
+
+    Raises:
+        SettingsError: The precision does not lie between 0 and 1.
+    """
+    folder = model_folder(model)
+    if precision is not None:
+        return open_audit(folder, encoder).write_thresholds(precision)
+    (folder / THRESHOLDS_FILE).unlink(missing_ok=True)
+    return ThresholdsResult(None, None, 0.0, ())
+
+
 def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAudit:
     """Return the audit of a model folder; the network is loaded only if the review needs it."""
     folder = model_folder(model)
-    runtime, signature = Runtime(LoggingReporter(), encoder, "cpu"), model_signature(folder)
-    read = read_assigned(folder, runtime)
-    intents = described_without_network(read.review, read.intents) or runtime.open_model(folder).classifier.intents
-    examples = {intent.name: intent.exemplars for intent in intents}
-    assigned, checked = list(read.utterances), read.review.checked
-    decided = {u.text: u.probability for u in stream_utterances(folder, read.intents) if u.text in checked}
-    return LogAudit(folder, signature, assigned, read.ids, decided, lambda name: examples.get(name, ()))
+    signature = model_signature(folder)
+    read = read_assigned(folder, Runtime.of(None, encoder, "cpu"))
+    fitted = stream_utterances(folder, read.intents)
+    return LogAudit(folder, signature, read.review, read.ids, read.utterances, fitted)
 
 
 class Evidence(NamedTuple):
@@ -141,10 +192,10 @@ class Evidence(NamedTuple):
     """
 
     certainty: Floats  # of the utterances that can be asked about, then of those that were asked about and moved, [n]
+    intent: npt.NDArray[np.str_]  # the id of the intent of each that is or was asked about, [n]
     rows: Ids  # of the utterances that were asked about, [answers]
     right: Flags  # [answers]
-    intents: list[str]  # the ids of the intents that were asked about, [answers]
-    outdated: int  # how many answers do not count
+    is_moved: Flags  # [answers]
 
 
 class LogAudit:
@@ -154,92 +205,96 @@ class LogAudit:
         self,
         folder: Path,
         signature: object,
-        assigned: Sequence[Utterance],
+        review: Review,
         ids: Mapping[str, str],
-        decided: Mapping[str, float],
-        examples: Callable[[str], Sequence[str]],
+        assigned: Iterable[Utterance],
+        fitted: Iterable[Utterance],
     ) -> None:
-        """Take the utterances; `decided` has the probability that the model gave to those that a person assigned."""
-        self.folder, self._signature, self.ids, self.examples = folder, signature, ids, examples
-        self.logs = [u for u in assigned if not u.labelled and u.intent is not None and u.text not in decided]
-        if not self.logs:
+        """Take the ids of the intents, and the utterances after the review and as they were fitted."""
+        self._folder, self._signature, self._ids, checked = folder, signature, ids, review.checked
+        self._decided = {u.text: u.probability for u in fitted if u.text in checked}
+        self._assigned = list(assigned)
+        asked = (u for u in self._assigned if not u.labelled and u.text not in self._decided)
+        self._logs = [(u, ids[u.intent]) for u in asked if u.intent is not None]  # with the ids of their intents
+        if not self._logs:
             raise DataError("nothing to ask about: a person labelled or assigned every utterance that has an intent")
-        self.intents = [ids[str(u.intent)] for u in self.logs]
-        self._row = {u.text: row for row, u in enumerate(self.logs)}
-        self._texts, self._decided = {u.text for u in assigned}, decided
-        self.learned = {u.text for u in assigned if u.labelled or u.text in decided}
-
-    def evidence(self) -> Evidence:
-        """Return the answers that count."""
-        answers, ids = load_answers(self.folder), set(self.ids.values())
-        certainty = [u.probability for u in self.logs]
-        rows, right, intents = list[int](), list[bool](), list[str]()
-        for (text, id), belongs in answers.items():
-            row = self._row.get(text)
-            if row is None and text in self._decided and id in ids:
-                row = len(certainty)
-                certainty.append(self._decided[text])
-            elif row is None or self.intents[row] != id:
-                continue
-            rows.append(row)
-            right.append(belongs)
-            intents.append(id)
-        arrays = np.array(certainty), np.array(rows, dtype=np.int64), np.array(right, dtype=np.bool_)
-        return Evidence(*arrays, intents, len(answers) - len(rows))
 
     def record(self, answers: NewAnswers) -> None:
         """Keep answers; an earlier one about the same utterance and intent is replaced, or taken back by None."""
+        texts = {u.text for u in self._assigned}
         for text, id in answers:
-            if text not in self._texts:
+            if text not in texts:
                 raise DataError(f"“{shorten(text, 60)}” is no utterance of this model; nothing was recorded")
-            if id not in self.ids.values():
+            if id not in self._ids.values():
                 raise DataError(f"the model has no intent with the id {id!r}; nothing was recorded")
-        add_answers(self.folder, answers, self._signature)
+        add_answers(self._folder, answers, self._signature)
+
+    def _evidence(self) -> Evidence:
+        answers, ids = load_answers(self._folder), self._ids.values()
+        moved = [(text, id) for text, id in answers if text in self._decided and id in ids]
+        certainty = [*(u.probability for u, _ in self._logs), *(self._decided[text] for text, _ in moved)]
+        asked = [*((u.text, id) for u, id in self._logs), *moved]
+        row_of = {pair: row for row, pair in enumerate(asked)}
+        counted = [pair for pair in answers if pair in row_of]
+        rows = np.array([row_of[pair] for pair in counted], dtype=np.int64)
+        right = np.array([answers[pair] for pair in counted], dtype=np.bool_)
+        intent, is_moved = np.array([id for _, id in asked]), rows >= len(self._logs)
+        return Evidence(np.array(certainty), intent, rows, right, is_moved)
 
     def questions(self, count: int) -> tuple[AuditQuestion, ...]:
         """Return the questions that are left of so many in all."""
         if type(count) is not int or count < 0:
             raise SettingsError(f"questions={count!r} must be a whole number from 0")
-        known = self.evidence()
+        known, members = self._evidence(), defaultdict[str | None, list[Utterance]](list)
         rows = choose_questions(known.certainty, count, asked=known.rows.tolist()) if count else []
-        return tuple(self._question(row) for row in rows)
-
-    def _question(self, row: int) -> AuditQuestion:
-        text, name = self.logs[row].text, str(self.logs[row].intent)
-        examples = tuple(e for e in self.examples(name) if e != text)[:EXAMPLES]
-        return AuditQuestion(text, name, self.intents[row], examples)
+        for u in self._assigned:
+            members[u.intent].append(u)
+        questions = []
+        for u, id in (self._logs[row] for row in rows):
+            others = (other for other in members[u.intent] if other is not u)
+            surest = nlargest(EXAMPLES, others, key=lambda other: other.probability)
+            questions.append(AuditQuestion(u.text, str(u.intent), id, tuple(other.text for other in surest)))
+        return tuple(questions)
 
     def result(self, count: int = 0) -> AuditResult:
         """Return what the answers so far say, and the questions that are left of so many."""
-        known, left = self.evidence(), self.questions(count)
-        if not len(known.rows):
-            return AuditResult(0, known.outdated, None, 0, (), (), left)
-        is_moved = known.rows >= len(self.logs)
-        total = accuracy_of_sample(known.certainty, known.rows, known.right, settled=is_moved)
-        more = min(more_questions(total, len(known.rows), WANTED_HALF_WIDTH), len(known.certainty) - len(known.rows))
-        wrong = [self.logs[row] for row in known.rows[~known.right & ~is_moved]]
-        return AuditResult(
-            answered=len(known.rows),
-            outdated=known.outdated,
-            accuracy=total,
-            more_questions=more,
-            intents=self._audited_intents(known, is_moved),
-            wrong=tuple((u.text, str(u.intent)) for u in wrong),
-            questions=left,
-        )
+        known, left = self._evidence(), self.questions(count)
+        n, total, more = len(known.rows), None, 0
+        if n:
+            total = accuracy_of_sample(known.certainty, known.rows, known.right, settled=known.is_moved)
+            more = min(more_questions(total, n, WANTED_HALF_WIDTH), len(known.certainty) - n)
+        wrong = [self._logs[row][0] for row in known.rows[~known.right & ~known.is_moved]]
+        listed = tuple((u.text, str(u.intent)) for u in wrong)
+        return AuditResult(n, total, more, self._audited_intents(known), listed, left)
 
-    def _audited_intents(self, known: Evidence, is_moved: Flags) -> tuple[AuditedIntent, ...]:
+    def _audited_intents(self, known: Evidence) -> tuple[AuditedIntent, ...]:
         """Return what the answers say about each intent; those about all others correct its certainties first."""
         certainty = correction(known.certainty[known.rows], known.right)(known.certainty)
-        intent, about = np.array(self.intents), np.array(known.intents)
         audited = []
-        for name, id in self.ids.items():
-            asked = about == id
-            if asked.any() and (intent == id).any():
-                members = np.append(np.flatnonzero(intent == id), known.rows[asked & is_moved])
+        for name, id in self._ids.items():
+            members, asked = np.flatnonzero(known.intent == id), known.intent[known.rows] == id
+            if asked.any() and members[0] < len(self._logs):  # otherwise there is nothing left of it to ask about
                 rows, right = np.searchsorted(members, known.rows[asked]), known.right[asked]
-                estimate = accuracy_of_sample(
-                    certainty[members], rows, right, settled=is_moved[asked], n_draws=N_DRAWS_OF_INTENT
-                )
+                settled, draws = known.is_moved[asked], N_DRAWS_OF_INTENT
+                estimate = accuracy_of_sample(certainty[members], rows, right, settled=settled, n_draws=draws)
                 audited.append(AuditedIntent(name, id, estimate, len(rows), int(right.sum())))
         return tuple(sorted(audited, key=lambda i: (i.accuracy.value, i.name)))
+
+    def write_thresholds(self, wanted: float) -> ThresholdsResult:
+        """Write the thresholds that keep a precision beside the model."""
+        if not 0 < wanted < 1:
+            raise SettingsError(f"precision={wanted}: give a share between 0 and 1, such as 0.95")
+        known, n = self._evidence(), len(self._logs)
+        weights = weights_of_sample(known.certainty, known.rows)
+        corrected = correction(known.certainty[known.rows], known.right, weights)
+        certainty, right = known.certainty[:n], corrected(known.certainty[:n])
+        sure, intents = sure_probability(corrected, wanted), list[IntentThreshold]()
+        for name, id in self._ids.items():
+            own = known.intent[:n] == id
+            least = threshold(certainty[own], right[own], wanted) or (sure, None, None)
+            intents.append(IntentThreshold(name, id, int(own.sum()), *least))
+        save_thresholds(self._folder, wanted, {i.id: i.threshold for i in intents})
+        above = [(i.utterances * i.coverage, i.precision) for i in intents if i.coverage and i.precision]
+        n_above, n_right = sum(count for count, _ in above), sum(count * precision for count, precision in above)
+        expected = n_right / n_above if n_above else None
+        return ThresholdsResult(wanted, expected, n_above / n, tuple(intents))

@@ -18,33 +18,11 @@ from newfound.encoders.encoder import Encoder
 from newfound.encoders.suitability import text_warnings
 from newfound.errors import DataError
 from newfound.files import check_file_target, csv_bytes, write_atomically
-from newfound.methods.settings import Seed, check_types
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import Runtime
-from newfound.workflows.sources import KnownSource, read_labelled
+from newfound.workflows.sources import KnownSource, check_seed, read_labelled
 
 CROSS_VALIDATION_FOLDS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRequest:
-    """Which known data to check.
-
-    Attributes:
-        known: Labelled utterances of the known intents: a file, a corpus, or texts and labels.
-        out: The CSV file to write; None writes nothing.
-        encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
-        seed: Same seed, same result.
-        read: How the file is read.
-        overwrite: Replace an earlier file at `out`.
-    """
-
-    known: KnownSource
-    out: str | Path | None = None
-    encoder: str | Encoder = defaults.ENCODER
-    seed: Seed = defaults.SEED
-    read: ReadOptions = DEFAULT_READ_OPTIONS
-    overwrite: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +73,6 @@ class CheckResult:
         conflicts: Texts with several labels.
         few_examples: Intents with fewer than five distinct examples, and how many they have.
         misspelt: Labels that are likely misspelt, each with the more frequent label that is likely meant.
-        path: The file that was written; None if none was.
     """
 
     utterances: int
@@ -105,26 +82,40 @@ class CheckResult:
     conflicts: tuple[Conflict, ...]
     few_examples: tuple[tuple[str, int], ...]
     misspelt: tuple[tuple[str, str], ...]
-    path: Path | None
 
 
-def check(request: CheckRequest, *, reporter: Reporter | None = None) -> CheckResult:
+def check(
+    known: KnownSource,
+    out: str | Path | None = None,
+    *,
+    encoder: str | Encoder = defaults.ENCODER,
+    seed: int = defaults.SEED,
+    read: ReadOptions = DEFAULT_READ_OPTIONS,
+    overwrite: bool = False,
+    reporter: Reporter | None = None,
+) -> CheckResult:
     """Look for problems in labelled utterances; nothing is changed.
 
     A classifier on the vectors of the frozen encoder predicts each utterance after it was fitted on others
     (cross-validation). A label is likely wrong if another intent reaches the probability that its own utterances have
     on average, as in confident learning (`newfound.algorithms.label_errors`).
 
+    The parameters that several functions have are described in `newfound.workflows`.
+
     Args:
-        request: Which known data to check.
-        reporter: Is told what was unusual in the file; by default nobody is.
+        known: Labelled utterances of the known intents: a file, a corpus, or texts and labels.
+        out: The CSV file to write; None writes nothing.
     """
-    check_types(request)
-    runtime = Runtime.of(request, reporter)
-    out = None if request.out is None else Path(request.out)
-    if out is not None:
-        check_file_target(out, request.overwrite)
-    rows = _labelled_rows(request, runtime)
+    check_seed(seed)
+    runtime = Runtime.of(reporter, encoder)
+    path = None if out is None else Path(out)
+    if path is not None:
+        check_file_target(path, overwrite)
+    rows = read_labelled(known, read, runtime)
+    if len({row.label for row in rows}) < 2:
+        name = known if isinstance(known, str | Path) else "known"
+        problem = f"only one intent ({rows[0].label!r})" if rows else "no labelled utterance"
+        raise DataError(f"{name}: {problem}; labels can be checked from two known intents on")
     conflicts = find_conflicts(rows)
     in_conflict = {conflict.text for conflict in conflicts}
     # A text that occurs in both parts of a division would be recognised, whatever its label.
@@ -132,7 +123,7 @@ def check(request: CheckRequest, *, reporter: Reporter | None = None) -> CheckRe
     distinct = sorted(first.values(), key=lambda row: row.line)
     sizes = Counter(row.label for row in rows if row.text in in_conflict and row.label is not None)
     sizes.update(row.label for row in distinct if row.label is not None)
-    errors, pairs = _suspects(distinct, request.seed, runtime)
+    errors, pairs = _suspects(distinct, seed, runtime)
     result = CheckResult(
         utterances=len(rows),
         intents=len(sizes),
@@ -141,20 +132,10 @@ def check(request: CheckRequest, *, reporter: Reporter | None = None) -> CheckRe
         conflicts=tuple(conflicts),
         few_examples=tuple(sorted(((i, n) for i, n in sizes.items() if n < FEW_EXAMPLES), key=lambda x: (x[1], x[0]))),
         misspelt=tuple(misspelt_labels(sizes).items()),
-        path=out,
     )
-    if out is not None:
-        write_atomically(out, csv_bytes([("problem", "line", "text", "label", "likely", "score"), *_table(result)]))
+    if path is not None:
+        write_atomically(path, csv_bytes([("problem", "line", "text", "label", "likely", "score"), *_table(result)]))
     return result
-
-
-def _labelled_rows(request: CheckRequest, runtime: Runtime) -> list[Row]:
-    rows = read_labelled(request.known, request.read, runtime)
-    if len({row.label for row in rows}) < 2:
-        name = request.known if isinstance(request.known, str | Path) else "known"
-        problem = f"only one intent ({rows[0].label!r})" if rows else "no labelled utterance"
-        raise DataError(f"{name}: {problem}; labels can be checked from two known intents on")
-    return rows
 
 
 def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelError], list[NearDuplicate]]:

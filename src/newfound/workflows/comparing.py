@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from newfound.algorithms.rounds import Change, compare_rounds
 from newfound.errors import DataError
-from newfound.model.hub import fetched
 from newfound.model.types import Utterance
-from newfound.training.progress import LoggingReporter
 from newfound.workflows.assigned import AssignedModel, read_assigned
 from newfound.workflows.runtime import ModelSource, Runtime, name_of
 
@@ -19,6 +16,7 @@ if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
 
 MIN_SHARED = 0.02  # of the utterances of the model that has fewer; two models with less in common are not two rounds
+EXAMPLES = 3  # utterances of each intent, the most probable first
 ORDER: tuple[Change, ...] = ("new", "gone", "split", "merged", "renamed", "kept")
 
 
@@ -72,9 +70,7 @@ class ModelDiff:
         return {change: counted[change] for change in ORDER}
 
 
-def diff(
-    before: ModelSource, after: ModelSource, *, examples: int = 3, encoder: str | Encoder | None = None
-) -> ModelDiff:
+def diff(before: ModelSource, after: ModelSource, *, encoder: str | Encoder | None = None) -> ModelDiff:
     """Compare two models as they are reviewed: which intents were kept, renamed, split or merged, are new or gone.
 
     They may have different encoders, since only utterances are compared.
@@ -82,44 +78,38 @@ def diff(
     Args:
         before: The earlier model: a folder, or a loaded model.
         after: The later model.
-        examples: How many utterances of each intent are returned, the most probable first.
         encoder: Where the models' encoder lies, if a review needs it and it cannot be found.
 
     Raises:
         DataError: The models have hardly any utterance in common.
     """
-    runtime = Runtime(LoggingReporter(), encoder, "cpu")
-    earlier, later = (_Round(read_assigned(fetched(model), runtime), examples) for model in (before, after))
-    shared, totals = len(earlier.intents.keys() & later.intents.keys()), (len(earlier.intents), len(later.intents))
+    runtime = Runtime.of(None, encoder, "cpu")
+    (intent_before, earlier), (intent_after, later) = (_describe(read_assigned(m, runtime)) for m in (before, after))
+    shared, totals = len(intent_before.keys() & intent_after.keys()), (len(intent_before), len(intent_after))
     if shared <= MIN_SHARED * min(totals):
         raise DataError(
             f"{name_of(before)} and {name_of(after)} share {shared:,} of {totals[0]:,} and "
             f"{totals[1]:,} utterances, too few to compare intents by; compare two rounds on the same logs"
         )
-    changes = [
-        IntentChange(relation.change, earlier.describe(relation.before), later.describe(relation.after), relation.moved)
-        for relation in compare_rounds(earlier.intents, later.intents, names=(earlier.utterances, later.utterances))
-    ]
+    changes = []
+    for relation in compare_rounds(intent_before, intent_after, names=(earlier, later)):
+        sides = (earlier, relation.before), (later, relation.after)
+        first, second = (sorted((of[name] for name in names), key=lambda intent: -intent.size) for of, names in sides)
+        changes.append(IntentChange(relation.change, tuple(first), tuple(second), relation.moved))
     changes.sort(key=lambda c: (ORDER.index(c.change), -sum(intent.size for intent in (*c.before, *c.after))))
     return ModelDiff(*totals, shared, tuple(changes))
 
 
-class _Round:
-    """The utterances of one model: the intent of each, and those of each intent."""
-
-    def __init__(self, model: AssignedModel, examples: int) -> None:
-        self._ids, self._examples = model.ids, examples
-        self.intents: dict[str, str | None] = {}
-        self.utterances: dict[str, list[Utterance]] = {name: [] for name in model.review.names}
-        for u in model.utterances:
-            self.intents[u.text] = u.intent
-            if u.intent is not None:
-                self.utterances[u.intent].append(u)
-
-    def describe(self, names: Sequence[str]) -> tuple[DiffIntent, ...]:
-        described = []
-        for name in sorted(names, key=lambda name: -len(self.utterances[name])):
-            probable = sorted(self.utterances[name], key=lambda u: -u.probability)[: self._examples]
-            texts = tuple(u.text for u in probable)
-            described.append(DiffIntent(self._ids[name], name, len(self.utterances[name]), texts))
-        return tuple(described)
+def _describe(model: AssignedModel) -> tuple[dict[str, str | None], dict[str, DiffIntent]]:
+    """Return the intent of each utterance of a model by its text, and the intents by their names."""
+    intent_of: dict[str, str | None] = {}
+    members: dict[str, list[Utterance]] = {name: [] for name in model.review.names}
+    for u in model.utterances:
+        intent_of[u.text] = u.intent
+        if u.intent is not None:
+            members[u.intent].append(u)
+    described = {}
+    for name, own in members.items():
+        probable = sorted(own, key=lambda u: -u.probability)[:EXAMPLES]
+        described[name] = DiffIntent(model.ids[name], name, len(own), tuple(u.text for u in probable))
+    return intent_of, described

@@ -1,22 +1,22 @@
-"""Find the new intents in logs, and make one classifier over known and new."""
+"""Find the new intents in logs, and make one classifier over known and new; or only estimate how many there are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
-from newfound.defaults import LogsHold, NoIntent
+from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
+from newfound.defaults import Conflicts, LogsHold, NoIntent
 from newfound.errors import SettingsError
 from newfound.llm.settings import LanguageModelSettings
 from newfound.methods.registry import method_entry
 from newfound.model.types import Intent, KnownCheck
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import (
-    TrainingOptions,
     fit,
     language_model,
     name_intents,
@@ -25,54 +25,12 @@ from newfound.workflows.fitting import (
     settings_of_effort,
 )
 from newfound.workflows.runtime import Runtime
-from newfound.workflows.sources import InputOptions, KnownSource, LogSource, check_n_new, read_inputs
+from newfound.workflows.sources import InputReader, KnownSource, LogSource, check_choice, check_n_new
 
 if TYPE_CHECKING:
+    from newfound.algorithms.estimation import Estimate
     from newfound.encoders.encoder import Encoder
-    from newfound.methods.base import Discoverer
     from newfound.model.classifier import IntentModel
-
-
-@dataclass(frozen=True, slots=True)
-class DiscoverRequest(InputOptions, TrainingOptions):
-    """What to discover, in what, and how; `InputOptions` and `TrainingOptions` have how it is read and learned.
-
-    Known texts with several labels are listed in a file beside `out`, with the ending `.conflicts.csv`.
-
-    Attributes:
-        known: Labelled utterances of the known intents: a file, a corpus, or texts and labels. None if no intent is
-            known: then all intents are discovered in the logs.
-        logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
-        out: The model folder to write; None writes nothing.
-        method: One of `newfound.methods.registry.METHODS`.
-        n_new: How many new intents to look for, or "auto".
-        logs_hold: "mixed" if the logs hold known intents too, "novel" if not; None is the method's own default.
-        no_intent: Utterances of the logs that are to belong to no intent: "auto", a share of the logs, or "none".
-        encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
-        llm: A language model that may be asked about doubtful utterances and for names. If None, nobody is asked.
-        resume: Go on where a stopped run with the same `out` was.
-        checkpoint_seconds: Least time between two checkpoints.
-        with_encoder: Put the encoder into the model folder too.
-        keep_utterances: Keep utterances in the model folder; review, export and update need them. Without them, only
-            the intents' names and keywords are kept.
-        settings: More settings of the method, by name.
-    """
-
-    known: KnownSource | None = None
-    logs: LogSource | None = None
-    out: str | Path | None = None
-    method: str = defaults.METHOD
-    n_new: int | Literal["auto"] = "auto"
-    _: KW_ONLY
-    logs_hold: LogsHold | None = None
-    no_intent: NoIntent = defaults.NO_INTENT
-    encoder: str | Encoder = defaults.ENCODER
-    llm: LanguageModelSettings | None = None
-    resume: bool = False
-    checkpoint_seconds: float = defaults.CHECKPOINT_SECONDS
-    with_encoder: bool = False
-    keep_utterances: bool = True
-    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 class OfModel:
@@ -110,54 +68,134 @@ class DiscoverResult(OfModel):
     logs: Corpus
 
 
-def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> DiscoverResult:
-    """Discover the new intents and fit one classifier; write it as a folder if the request names one.
+def discover(
+    known: KnownSource | None = None,
+    logs: LogSource | None = None,
+    out: str | Path | None = None,
+    method: str = defaults.METHOD,
+    n_new: int | Literal["auto"] = "auto",
+    *,
+    logs_hold: LogsHold | None = None,
+    no_intent: NoIntent = defaults.NO_INTENT,
+    encoder: str | Encoder = defaults.ENCODER,
+    effort: str = defaults.EFFORT,
+    tune: str = defaults.TUNE,
+    settings: Mapping[str, Any] | None = None,
+    llm: LanguageModelSettings | None = None,
+    device: str = defaults.DEVICE,
+    seed: int = defaults.SEED,
+    read: ReadOptions = DEFAULT_READ_OPTIONS,
+    read_logs: ReadOptions | None = None,
+    conflicts: Conflicts = defaults.CONFLICTS,
+    redact: bool = False,
+    max_logs: int = defaults.MAX_LOGS,
+    overwrite: bool = False,
+    resume: bool = False,
+    checkpoint_seconds: float = defaults.CHECKPOINT_SECONDS,
+    with_encoder: bool = False,
+    keep_utterances: bool = True,
+    reporter: Reporter | None = None,
+) -> DiscoverResult:
+    """Discover the new intents in logs and fit one classifier over known and new; write it as a folder.
+
+    The parameters that several functions have are described in `newfound.workflows`.
 
     Args:
-        request: What to discover, in what, and how.
-        reporter: Is told the progress; by default nobody is.
+        known: Labelled utterances of the known intents: a file, a corpus, or texts and labels. None if no intent is
+            known: then all intents are discovered in the logs.
+        logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
+        out: The model folder to write; None writes nothing. Known texts with several labels are listed in a file
+            beside it, with the ending `.conflicts.csv`.
+        method: One of `newfound.methods.registry.METHODS`.
+        n_new: How many new intents to look for, or "auto".
+        logs_hold: "mixed" if the logs hold known intents too, "novel" if not; None is the method's own default.
+        no_intent: Utterances of the logs that are to belong to no intent: "auto", a share of the logs, or "none".
+        encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
+        settings: More settings of the method, by name.
+        resume: Go on where a stopped run with the same `out` was.
+        checkpoint_seconds: Least time between two checkpoints.
+        with_encoder: Put the encoder into the model folder too.
+        keep_utterances: Keep utterances in the model folder; review, export and update need them. Without them, only
+            the intents' names and keywords are kept.
     """
-    _check_method(request)
-    out, runtime = prepare(request, request.out, reporter)
-    with language_model(request.llm, runtime) as llm:
-        conflicts_file = None if out is None else out.with_name(out.name + ".conflicts.csv")
-        known, logs = read_inputs(request.known, request.logs, request, runtime, conflicts_file=conflicts_file)
-        check_n_new(request.n_new, logs, runtime)
-        method = _method(request, runtime, known + logs)
+    entry = method_entry(method)
+    if logs_hold == "mixed" and not entry.takes_mixed_logs:
+        raise SettingsError(f"the method {method} takes all logs for new; use consensus for mixed logs")
+    if no_intent != defaults.NO_INTENT and not entry.takes_mixed_logs:
+        raise SettingsError(f"the method {method} gives every utterance an intent; use consensus instead")
+    folder = prepare(out, overwrite=overwrite, effort=effort, tune=tune, seed=seed, n_new=n_new)
+    runtime = Runtime.of(reporter, encoder, device)
+    inputs = InputReader(
+        runtime=runtime,
+        read=read,
+        read_logs=read_logs,
+        conflicts=conflicts,
+        conflicts_file=None if folder is None else folder.with_name(folder.name + ".conflicts.csv"),
+        redact=redact,
+        max_logs=max_logs,
+        seed=seed,
+    )
+    with language_model(llm, runtime) as asked:
+        labelled, unlabelled = inputs.known_and_logs(known, logs)
+        check_n_new(n_new, unlabelled)
+        corpus, discoverer = labelled + unlabelled, entry.load()
+        chosen = settings_of_effort(discoverer, corpus, runtime, effort=effort, tune=tune, logs_hold=logs_hold)
+        chosen = {"n_new": n_new, "device": runtime.device, "seed": seed, **chosen, **(settings or {})}
+        if entry.takes_mixed_logs:
+            chosen |= {"no_intent": no_intent} if logs_hold is None else {"no_intent": no_intent, "logs": logs_hold}
+        fitted = discoverer(encoder=runtime.encoder_to_fit(), **chosen)
         from newfound.training.run import Run
 
         run = Run(
             reporter=runtime.reporter,
-            folder=None if out is None else out.with_name(out.name + ".run"),
-            resume=request.resume,
-            anew=request.overwrite and not request.resume,
-            seconds_between_checkpoints=request.checkpoint_seconds,
+            folder=None if folder is None else folder.with_name(folder.name + ".run"),
+            resume=resume,
+            anew=overwrite and not resume,
+            seconds_between_checkpoints=checkpoint_seconds,
         )
-        fit(method, known + logs, run, llm=llm)
+        fit(fitted, corpus, run, llm=asked)
         with resumable(run):
-            model = name_intents(method.model_, llm, runtime)
-            if out is not None:
-                options = {"with_encoder": request.with_encoder, "with_utterances": request.keep_utterances}
-                model.save(out, overwrite=request.overwrite, **options)
+            model = name_intents(fitted.model_, asked, runtime)
+            if folder is not None:
+                model.save(folder, overwrite=overwrite, with_encoder=with_encoder, with_utterances=keep_utterances)
             run.finish()
-    return DiscoverResult(model, out, logs)
+    return DiscoverResult(model, folder, unlabelled)
 
 
-def _check_method(request: DiscoverRequest) -> None:
-    """Refuse settings that the method does not have, before anything is read."""
-    entry = method_entry(request.method)
-    if request.logs_hold == "mixed" and not entry.takes_mixed_logs:
-        raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
-    if request.no_intent != defaults.NO_INTENT and not entry.takes_mixed_logs:
-        raise SettingsError(f"the method {request.method} gives every utterance an intent; use consensus instead")
+def estimate(
+    known: KnownSource | None = None,
+    logs: LogSource | None = None,
+    *,
+    logs_hold: LogsHold = defaults.LOGS_HOLD,
+    encoder: str | Encoder = defaults.ENCODER,
+    seed: int = defaults.SEED,
+    read: ReadOptions = DEFAULT_READ_OPTIONS,
+    read_logs: ReadOptions | None = None,
+    conflicts: Conflicts = defaults.CONFLICTS,
+    redact: bool = False,
+    max_logs: int = defaults.MAX_LOGS,
+    reporter: Reporter | None = None,
+) -> Estimate:
+    """Estimate the number of new intents.
 
+    The parameters that several functions have are described in `newfound.workflows`.
 
-def _method(request: DiscoverRequest, runtime: Runtime, corpus: Corpus) -> Discoverer:
-    entry = method_entry(request.method)
-    settings = {**settings_of_effort(entry.load(), request, runtime, corpus), **request.settings}
-    if entry.takes_mixed_logs and request.logs_hold is not None:
-        settings["logs"] = request.logs_hold
-    if entry.takes_mixed_logs:
-        settings["no_intent"] = request.no_intent
-    settings = {"n_new": request.n_new, "device": runtime.device, "seed": request.seed, **settings}
-    return entry.load()(encoder=runtime.encoder_to_fit(), **settings)
+    Args:
+        known: Labelled utterances of the known intents: a file, a corpus, or texts and labels. None if no intent is
+            known: then all intents are discovered in the logs.
+        logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
+        logs_hold: "mixed" if the logs hold known intents too, "novel" if not.
+        encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
+    """
+    check_choice("logs_hold", logs_hold, LogsHold)
+    runtime = Runtime.of(reporter, encoder)
+    choices: dict[str, Any] = {"conflicts": conflicts, "redact": redact, "max_logs": max_logs, "seed": seed}
+    inputs = InputReader(runtime=runtime, read=read, read_logs=read_logs, **choices)
+    labelled, unlabelled = inputs.known_and_logs(known, logs)
+    from newfound.encoders.suitability import text_warnings
+    from newfound.methods.estimation import estimate_for
+
+    loaded = runtime.load_encoder()
+    for warning in text_warnings(loaded, labelled.texts, unlabelled.texts):
+        runtime.reporter.warn(warning)
+    return estimate_for(labelled + unlabelled, loaded, logs_hold=logs_hold, seed=seed)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
@@ -25,48 +25,13 @@ if TYPE_CHECKING:
 DiscoveredStatus = Literal["new", "accepted"]
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluateRequest:
-    """Which model to evaluate, and on which labelled utterances.
-
-    Attributes:
-        model: A model folder, or a loaded model.
-        labelled: Labelled utterances: a file, a corpus, or texts and labels.
-        out: A CSV file to write with the result of each utterance; None writes nothing.
-        encoder: Where the model's encoder lies, if it cannot be found.
-        device: auto, cpu or cuda.
-        read: How the file is read.
-        overwrite: Replace a file at `out`.
-        out_of_scope: The label of utterances that belong to no intent: they are right if no intent is predicted.
-    """
-
-    model: ModelSource
-    labelled: KnownSource
-    out: str | Path | None = None
-    encoder: str | Encoder | None = None
-    device: str = defaults.DEVICE
-    read: ReadOptions = DEFAULT_READ_OPTIONS
-    overwrite: bool = False
-    out_of_scope: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluatedUtterance:
-    """The result of one utterance.
-
-    Attributes:
-        text: The utterance.
-        label: The label that a person gave.
-        intent: The predicted intent; None for no intent.
-        meaning: The label that the predicted intent stands for: its own name, or the label it is matched to.
-        probability: The probability of the predicted intent, or of the one that it is too unlike.
-        correct: Whether the meaning is the label.
-    """
+class EvaluatedUtterance(NamedTuple):
+    """A row of the file: an utterance, what its predicted intent stands for, and whether that is its label."""
 
     text: str
     label: str
-    intent: str | None
-    meaning: str | None
+    intent: str | None  # as predicted
+    meaning: str | None  # its own name, or the label that it is matched to
     probability: float
     correct: bool
 
@@ -131,7 +96,7 @@ class NoIntentScores:
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationScores:
+class Evaluation:
     """How well a model does on labelled utterances. Scores are in percent.
 
     Attributes:
@@ -164,78 +129,70 @@ class EvaluationScores:
     confusions: tuple[Confusion, ...]
     no_intent: NoIntentScores | None
 
-
-@dataclass(frozen=True, slots=True)
-class Evaluation(EvaluationScores):
-    """How well a model does on labelled utterances, and the result of each of them.
-
-    Attributes:
-        rows: The result of each utterance.
-        path: The file that was written; None if none was.
-    """
-
-    rows: tuple[EvaluatedUtterance, ...]
-    path: Path | None
-
-    @property
-    def scores(self) -> EvaluationScores:
-        """The evaluation without the single utterances."""
-        return EvaluationScores(**{field.name: getattr(self, field.name) for field in fields(EvaluationScores)})
-
     def as_dict(self) -> dict[str, Any]:
-        """Return the scores as JSON values."""
-        return asdict(self.scores)
+        """Return the evaluation as JSON values."""
+        return asdict(self)
 
 
-def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> Evaluation:
+def evaluate(
+    model: ModelSource,
+    labelled: KnownSource,
+    out: str | Path | None = None,
+    *,
+    out_of_scope: str | None = None,
+    encoder: str | Encoder | None = None,
+    device: str = defaults.DEVICE,
+    read: ReadOptions = DEFAULT_READ_OPTIONS,
+    overwrite: bool = False,
+    reporter: Reporter | None = None,
+) -> Evaluation:
     """Classify labelled utterances and compare the predictions with the labels.
 
     A label that is the name of an intent of the model must be predicted by this name. The labels that the model does
     not know are matched one to one to the intents that were found in logs, new or accepted, so that as many utterances
     as possible agree; intents whose name is one of the labels are not matched.
 
+    The parameters that several functions have are described in `newfound.workflows`.
+
     Args:
-        request: Which model to evaluate, and on which utterances.
-        reporter: Is told what was odd in the file; by default nobody is.
+        model: A model folder, or a loaded model.
+        labelled: Labelled utterances: a file, a corpus, or texts and labels.
+        out: A CSV file to write with the result of each utterance; None writes nothing.
+        out_of_scope: The label of utterances that belong to no intent: they are right if no intent is predicted.
 
     Raises:
         TargetExists: There is a file at `out`, and it is not to be replaced.
     """
-    runtime = Runtime.of(request, reporter)
-    out = None if request.out is None else Path(request.out)
-    if out is not None:
-        check_file_target(out, request.overwrite)
-    corpus, outside = _labelled_corpus(request, runtime), request.out_of_scope
-    model = runtime.open_model(request.model)
-    predictions = model.classifier.classify(corpus.texts)
-    discovered, accepted = model.discovered, model.accepted
+    runtime = Runtime.of(reporter, encoder, device)
+    path = None if out is None else Path(out)
+    if path is not None:
+        check_file_target(path, overwrite)
+    given, outside = read_labelled(labelled, read, runtime), out_of_scope
+    if not given:
+        raise DataError("no labelled utterance to compare with; give each text its label")
+    corpus = Corpus.of([row.text for row in given], [row.label for row in given])
+    if outside is not None and outside not in corpus.sizes:
+        meant = did_you_mean(outside, corpus.sizes)
+        raise DataError(f"no utterance has the label {outside!r}{meant}, which is to stand for no intent")
+    reviewed = runtime.open_model(model)
+    predictions = reviewed.classifier.classify(corpus.texts)
+    discovered, accepted = reviewed.discovered, reviewed.accepted
     statuses: dict[str, DiscoveredStatus] = {
-        name: "accepted" if name in accepted else "new" for name in model.names if name in discovered
+        name: "accepted" if name in accepted else "new" for name in reviewed.names if name in discovered
     }
-    unmatched = model.names if outside is None else (*model.names, outside)
+    unmatched = reviewed.names if outside is None else (*reviewed.names, outside)
     matches = match_intents(corpus, predictions, names=unmatched, statuses=statuses)
     label_of = {match.intent: match.label for match in matches}
     rows = []
     for label, p in zip(corpus.labels, predictions, strict=True):
         meaning = outside if p.intent is None else label_of.get(p.intent, p.intent)
         rows.append(EvaluatedUtterance(p.text, str(label), p.intent, meaning, p.probability, meaning == label))
-    if out is not None:
-        write_atomically(out, _as_csv(rows))
-    scores = _scores(rows, frozenset(model.names))
+    if path is not None:
+        table = [(*row[:-2], f"{row.probability:.6f}", str(row.correct).lower()) for row in rows]
+        write_atomically(path, csv_bytes([EvaluatedUtterance._fields, *table]))
+    scores = _scores(rows, frozenset(reviewed.names))
     none = None if outside is None else _no_intent(rows, outside)
-    return Evaluation(**scores, matches=matches, rows=tuple(rows), path=out, no_intent=none)
-
-
-def _labelled_corpus(request: EvaluateRequest, runtime: Runtime) -> Corpus:
-    """Return the labelled utterances; unlike training data, they may all have one label."""
-    rows = read_labelled(request.labelled, request.read, runtime)
-    if not rows:
-        raise DataError("no labelled utterance to compare with; give each text its label")
-    corpus, outside = Corpus.of([row.text for row in rows], [row.label for row in rows]), request.out_of_scope
-    if outside is not None and outside not in corpus.sizes:
-        meant = did_you_mean(outside, corpus.sizes)
-        raise DataError(f"no utterance has the label {outside!r}{meant}, which is to stand for no intent")
-    return corpus
+    return Evaluation(**scores, matches=matches, no_intent=none)
 
 
 def match_intents(
@@ -284,7 +241,7 @@ def _scores(rows: Sequence[EvaluatedUtterance], names: frozenset[str]) -> dict[s
     true = np.array([ids[row.label] for row in rows], dtype=np.int64)
     predicted = np.array([-1 if row.meaning is None else ids.get(row.meaning, -1) for row in rows], dtype=np.int64)
     named = [row for row in rows if row.intent is not None]
-    probability = np.array([row.probability for row in named])
+    probability, correct = np.array([(row.probability, row.correct) for row in named]).reshape(-1, 2).T
     wrong = Counter((row.label, row.intent) for row in rows if not row.correct)
     confusions = [
         Confusion(label, intent, count, round(count / sizes[label], 4)) for (label, intent), count in wrong.items()
@@ -299,9 +256,7 @@ def _scores(rows: Sequence[EvaluatedUtterance], names: frozenset[str]) -> dict[s
         "accuracy_matched": _percent([row.correct for row in rows if row.label not in names]),
         "accuracy_of_intents": _percent([row.correct for row in named]),
         "mean_confidence": round(100 * float(probability.mean()), 4) if named else None,
-        "calibration_error": round(calibration_error(probability, np.array([row.correct for row in named])), 4)
-        if named
-        else None,
+        "calibration_error": round(calibration_error(probability, correct), 4) if named else None,
         "confusions": tuple(
             sorted(confusions, key=lambda c: (-c.count, -c.count / sizes[c.label], c.label, str(c.intent)))
         ),
@@ -318,11 +273,3 @@ def _no_intent(rows: Sequence[EvaluatedUtterance], outside: str) -> NoIntentScor
 
 def _percent(correct: Sequence[bool]) -> float | None:
     return round(100 * sum(correct) / len(correct), 4) if correct else None
-
-
-def _as_csv(rows: Sequence[EvaluatedUtterance]) -> bytes:
-    cells = (
-        (row.text, row.label, row.intent, row.meaning, f"{row.probability:.6f}", str(row.correct).lower())
-        for row in rows
-    )
-    return csv_bytes([("text", "label", "intent", "meaning", "probability", "correct"), *cells])

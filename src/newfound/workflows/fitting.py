@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
+from newfound.defaults import LogsHold
 from newfound.errors import Interrupted, SettingsError
 from newfound.files import check_replaceable
 from newfound.llm.settings import LanguageModelSettings
-from newfound.methods.settings import Seed
 from newfound.training.devices import pick_device
-from newfound.training.progress import Reporter
 from newfound.workflows.runtime import Runtime
+from newfound.workflows.sources import check_seed
 
 if TYPE_CHECKING:
     from newfound.llm.asking import LanguageModel
@@ -37,81 +36,64 @@ DEFAULT_EFFORT_NOTES = {  # docs/recipe.md says when which is chosen, and how lo
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingOptions:
-    """How a model is trained and written: what `discover`, `update` and `refit` have in common.
-
-    Attributes:
-        effort: quick, standard, best, or auto by device.
-        tune: What trains: heads, last, last:K, upper, layers, all; auto leaves it to the effort.
-        device: auto, cpu or cuda.
-        seed: Same seed, same device: the same result.
-        overwrite: Replace an earlier model at `out`.
-    """
-
-    effort: str = defaults.EFFORT
-    tune: str = defaults.TUNE
-    device: str = defaults.DEVICE
-    seed: Seed = defaults.SEED
-    overwrite: bool = False
-
-
-def prepare(request: TrainingOptions, out: str | Path | None, reporter: Reporter | None) -> tuple[Path | None, Runtime]:
-    """Return the folder to write and what is computed with; refuse what no method and no encoder can work with.
+def prepare(
+    out: str | Path | None, *, overwrite: bool, effort: str, tune: str, seed: int, n_new: int | Literal["auto"] = "auto"
+) -> Path | None:
+    """Return the folder to write; refuse what no method and no encoder can work with.
 
     That is done before torch is loaded. What depends on the method, the encoder or the data is checked by the fit.
     """
     if out is not None:
         if not isinstance(out, str | Path):
             raise SettingsError("`out` must be a folder; texts and labels are a pair: discover((texts, labels), logs)")
-        out = Path(out)
-        check_replaceable(out, request.overwrite)
-    effort, tune, seed, n_new = request.effort, request.tune, request.seed, getattr(request, "n_new", "auto")
+        check_replaceable(Path(out), overwrite)
     if effort not in EFFORTS:
         raise SettingsError(f"effort={effort!r} is not one of {', '.join(EFFORTS)}")
     if not isinstance(tune, str) or not TUNE.fullmatch(tune):
         raise SettingsError(f"tune={tune!r} is not one of heads, last, last:K, upper, layers, all, auto")
-    if type(seed) is not int or not 0 <= seed <= defaults.MAX_SEED:
-        raise SettingsError(f"seed={seed!r} must be a whole number from 0 to {defaults.MAX_SEED}")
+    check_seed(seed)
     if n_new != "auto" and (type(n_new) is not int or n_new < 1):
         raise SettingsError(f"n_new={n_new!r} must be a whole number from 1, or 'auto'")
-    return out, Runtime.of(request, reporter)
+    return None if out is None else Path(out)
 
 
 def settings_of_effort(
-    method: type[Discoverer], request: TrainingOptions, runtime: Runtime, corpus: Corpus
+    method: type[Discoverer],
+    corpus: Corpus,
+    runtime: Runtime,
+    *,
+    effort: str = defaults.EFFORT,
+    tune: str = defaults.TUNE,
+    logs_hold: LogsHold | None = None,
 ) -> dict[str, Any]:
     """Return the settings that an effort stands for; each method says what an effort means for it.
 
     "auto" is what the method itself does by default with these labels. A `tune` that is not "auto" holds with every
     effort.
     """
-    effort, tune = request.effort, request.tune
     if effort != "auto" and effort not in method.EFFORTS:
         raise SettingsError(f"effort={effort!r} is not one of auto, {', '.join(method.EFFORTS)}")
     if effort == "auto" and tune == "auto":
-        logs = getattr(request, "logs_hold", None) or defaults.LOGS_HOLD
-        tune = method.auto_tune(corpus, pick_device(runtime.device), logs)
+        tune = method.auto_tune(corpus, pick_device(runtime.device), logs_hold or defaults.LOGS_HOLD)
         runtime.reporter.note(DEFAULT_EFFORT_NOTES[tune])
         return {"tune": tune}
     settings = dict(method.EFFORTS["standard" if effort == "auto" else effort])
     return settings if tune == "auto" else {**settings, "tune": tune}
 
 
-@contextmanager
-def language_model(settings: LanguageModelSettings | None, runtime: Runtime) -> Iterator[LanguageModel | None]:
+def language_model(
+    settings: LanguageModelSettings | None, runtime: Runtime
+) -> AbstractContextManager[LanguageModel | None]:
     """Open a language model, whose problems are reported; None if there are no settings.
 
     Wrong settings are refused here, before anything takes long. Nothing is sent before a question is asked.
     """
     if settings is None:
-        yield None
-        return
+        return nullcontext()
     settings.check()
     from newfound.llm.asking import LanguageModel
 
-    with LanguageModel(settings, warn=runtime.reporter.warn) as llm:
-        yield llm
+    return LanguageModel(settings, warn=runtime.reporter.warn)
 
 
 def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | None = None) -> None:

@@ -11,10 +11,9 @@ import numpy as np
 
 from newfound.algorithms.groups import MIN_MEMBERS, Ids, group_levels
 from newfound.errors import SettingsError
-from newfound.model.hub import fetched
+from newfound.model.hub import model_folder
 from newfound.model.sidecars import Groups, with_paths, write_groups
 from newfound.model.types import Intent
-from newfound.training.progress import LoggingReporter
 from newfound.workflows.runtime import ModelSource, Runtime
 
 if TYPE_CHECKING:
@@ -54,8 +53,7 @@ def group(
     """
     from newfound.model.arrays import unit
 
-    model = fetched(model)
-    reviewed = Runtime(LoggingReporter(), encoder, "cpu").open_model(model)
+    reviewed = Runtime.of(None, encoder, "cpu").open_model(model)
     rows: dict[str, list[int]] = {}  # of each intent; one without utterances gets into no group
     for row, u in enumerate(reviewed.assigned):
         if u.intent is not None:
@@ -72,7 +70,7 @@ def group(
     paths = zip(*_name_levels(nested, texts), strict=True)
     groups = {reviewed.ids[name]: path for name, path in zip(rows, paths, strict=True)}
     if isinstance(model, str | Path):
-        write_groups(model, groups)
+        write_groups(model_folder(model), groups)
     intents = sorted(with_paths(reviewed.classifier.intents, groups), key=lambda i: (i.path is None, i.path, -i.size))
     return GroupResult(tuple(len(set(ids.tolist())) for ids in nested), tuple(intents), groups)
 

@@ -1,26 +1,43 @@
-"""Classify utterances. Review decisions are heeded."""
+"""Classify utterances, and write the predictions: to one file, or with a cluster to a folder. Decisions are heeded.
+
+A file or folder with the wanted name is always whole: it is written under another name beside it, and then renamed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from queue import Empty, Queue
-from threading import Event, Thread
-from typing import TYPE_CHECKING
+from queue import Queue
+from threading import Thread
+from typing import TYPE_CHECKING, BinaryIO
 
 from newfound import defaults
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, ReadReport, Row
 from newfound.data.validation import open_rows
+from newfound.defaults import Engine
 from newfound.engines.predictor import PredictionLimits as PredictionLimits
-from newfound.engines.predictor import Predictor, PredictorSettings
-from newfound.errors import DataError
+from newfound.engines.predictor import Predictor
+from newfound.engines.ray_data import Opening, predict_on_ray
+from newfound.errors import DataError, MissingExtra, OutputError, SettingsError, TargetExists
+from newfound.exports.predictions import (
+    ALL_COLUMNS,
+    FORMAT_OF_ENDING,
+    THRESHOLD_COLUMN,
+    check_pyarrow,
+    check_writer,
+    write_batches,
+)
+from newfound.files import file_atomically, folder_atomically
+from newfound.model.hub import model_folder
 from newfound.model.types import Prediction
 from newfound.training.devices import is_surely_cpu
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import ModelSource, Runtime
+from newfound.workflows.sources import check_choice
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -28,75 +45,75 @@ if TYPE_CHECKING:
 MAX_TEXTS_AT_ONCE, MAX_TEXTS_AT_ONCE_ON_GPU = 256, 8_192  # a GPU is idle between small batches
 
 
-@dataclass(frozen=True, slots=True)
-class PredictRequest:
-    """What to classify, and with which model.
+def predict(
+    model: ModelSource,
+    texts: str | Path | Sequence[str],
+    max_outliers: float | None = None,
+    *,
+    top: int = 0,
+    threshold: float | None = None,
+    fallback: str | None = None,
+    explain: bool = False,
+    encoder: str | Encoder | None = None,
+    device: str = defaults.DEVICE,
+    read: ReadOptions = DEFAULT_READ_OPTIONS,
+    reporter: Reporter | None = None,
+) -> list[Prediction]:
+    """Return one prediction for each utterance.
 
-    Attributes:
+    The parameters that several functions have are described in `newfound.workflows`.
+
+    Args:
         model: A model folder, or a loaded model.
         texts: The utterances, or a file of them, or a folder of Parquet files; "-" is standard input, one utterance a
             line.
         max_outliers: Return no intent for texts less typical than all but this share of the labelled data; None
             returns an intent for every text.
-        encoder: Where the model's encoder lies, if it cannot be found.
-        device: auto, cpu or cuda.
-        read: How a file is read.
         top: How many of the most probable intents each prediction holds.
         threshold: Return no intent for texts whose most probable intent is less probable than this.
         fallback: The label of texts of no intent: below the threshold, too untypical, or of a rejected intent.
         explain: Return an `Explanation` of each text: nearest utterances, runner-up, and the words that decide. It
             encodes each text once for every word.
     """
-
-    model: ModelSource
-    texts: str | Path | Sequence[str]
-    max_outliers: float | None = None
-    encoder: str | Encoder | None = None
-    device: str = defaults.DEVICE
-    read: ReadOptions = DEFAULT_READ_OPTIONS
-    top: int = 0
-    threshold: float | None = None
-    fallback: str | None = None
-    explain: bool = False
-
-    @property
-    def predictor_settings(self) -> PredictorSettings:
-        limits = PredictionLimits(self.max_outliers, self.threshold, self.fallback)
-        encoder = self.encoder if isinstance(self.encoder, str) else None
-        return PredictorSettings(encoder, self.device, self.top, limits)
-
-
-def predict(request: PredictRequest, *, reporter: Reporter | None = None) -> list[Prediction]:
-    """Return one prediction for each utterance.
-
-    Args:
-        request: What to classify, and with which model.
-        reporter: Is told what was odd in a file; by default nobody is.
-    """
-    batches = stream_predictions(request, reporter=reporter)
+    runtime = Runtime.of(reporter, encoder, device)
+    limits = PredictionLimits(max_outliers, threshold, fallback, top)
+    batches = stream_predictions(model, texts, limits, runtime, read=read, explain=explain)
     return [prediction for batch in batches for _, prediction in batch]
 
 
 def stream_predictions(
-    request: PredictRequest, *, reporter: Reporter | None = None
+    model: ModelSource,
+    texts: str | Path | Sequence[str],
+    limits: PredictionLimits,
+    runtime: Runtime,
+    *,
+    read: ReadOptions = DEFAULT_READ_OPTIONS,
+    explain: bool = False,
 ) -> Iterator[list[tuple[int, Prediction]]]:
     """Yield the line and the prediction of utterances as they arrive, in batches.
 
     A slow pipe is answered line by line, a file in full batches.
     """
-    settings = request.predictor_settings
-    settings.check()
-    runtime = Runtime.of(request, reporter)
-    rows, report = rows_to_classify(request)
-    if not isinstance(request.texts, str | Path) and len(request.texts) == 0:
+    limits.check()
+    if isinstance(texts, str | Path):
+        rows, report = open_rows(texts, read, "ignored")
+    elif len(texts):
+        rows, report = (Row(number, text, None) for number, text in enumerate(texts, 1)), ReadReport("texts")
+    else:
         return
     first = next(rows, None)  # a wrong file is noticed before the model is loaded
     if first is None:
         raise DataError(f"{report.name}: no utterance in it; it needs one text a row")
     for note in report.notes:
         runtime.reporter.note(note)
-    predictor = _predictor(request, runtime, settings)
-    at_once = MAX_TEXTS_AT_ONCE if is_surely_cpu(request.device) else MAX_TEXTS_AT_ONCE_ON_GPU
+    if explain:
+        from newfound.review.explaining import Explainer
+
+        reviewed = runtime.open_model(model)
+        predictor = Predictor(reviewed.classifier, limits, Explainer(reviewed).classify)
+    else:
+        predictor = Predictor(runtime.open_predictor(model), limits)
+    at_once = MAX_TEXTS_AT_ONCE if is_surely_cpu(runtime.device) else MAX_TEXTS_AT_ONCE_ON_GPU
     for batch in _ready_batches(chain([first], rows), at_once):
         answers = predictor.predictions([row.text for row in batch])
         yield [(row.line, answer) for row, answer in zip(batch, answers, strict=True)]
@@ -104,55 +121,168 @@ def stream_predictions(
         runtime.reporter.warn(warning)
 
 
-def _predictor(request: PredictRequest, runtime: Runtime, settings: PredictorSettings) -> Predictor:
-    if not request.explain:
-        return Predictor(runtime.open_predictor(request.model), settings)
-    from newfound.review.explaining import Explainer
-
-    reviewed = runtime.open_model(request.model)
-    return Predictor(reviewed.classifier, settings, Explainer(reviewed).classify)
-
-
-def rows_to_classify(request: PredictRequest) -> tuple[Iterator[Row], ReadReport]:
-    """Return the utterances of a request, one by one, and where unusual ones are counted."""
-    if not isinstance(request.texts, str | Path):
-        return (Row(number, text, None) for number, text in enumerate(request.texts, 1)), ReadReport("texts")
-    return open_rows(request.texts, request.read, "ignored")
-
-
 def _ready_batches(items: Iterator[Row], most: int) -> Iterator[list[Row]]:
     """Batches of whatever has arrived."""
     arrived: Queue[Row | Exception | None] = Queue(maxsize=4 * most)
-    left = Event()  # nobody takes batches any more
 
     def read() -> None:
         try:
             for item in items:
                 arrived.put(item)
-                if left.is_set():
-                    return
             arrived.put(None)
         except Exception as error:
             arrived.put(error)
 
     Thread(target=read, daemon=True).start()
-    try:
-        while True:
-            batch: list[Row] = []
+    item = arrived.get()
+    while isinstance(item, Row):
+        batch = [item]
+        while len(batch) < most and not arrived.empty() and isinstance(item := arrived.get(), Row):
+            batch.append(item)
+        yield batch
+        if isinstance(item, Row):
             item = arrived.get()
-            while isinstance(item, Row) and len(batch) < most - 1 and not arrived.empty():
-                batch.append(item)
-                item = arrived.get()
-            if isinstance(item, Row):
-                batch.append(item)
-            if batch:
-                yield batch
-            if isinstance(item, Exception):
-                raise item
-            if item is None:
-                return
-    finally:
-        left.set()
-        with suppress(Empty):  # the reader may be waiting for room
-            while True:
-                arrived.get_nowait()
+    if item is not None:
+        raise item
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionsWritten:
+    """The file or folder that was written, and how many predictions it holds."""
+
+    path: Path
+    rows: int
+
+
+def write_predictions(
+    model: ModelSource,
+    texts: str | Path | Sequence[str],
+    out: str | Path,
+    *,
+    format: str | None = None,
+    overwrite: bool = False,
+    engine: Engine = "local",
+    ray_address: str | None = None,
+    workers: int | None = None,
+    max_outliers: float | None = None,
+    top: int = 0,
+    threshold: float | None = None,
+    fallback: str | None = None,
+    explain: bool = False,
+    encoder: str | Encoder | None = None,
+    device: str = defaults.DEVICE,
+    read: ReadOptions = DEFAULT_READ_OPTIONS,
+    reporter: Reporter | None = None,
+) -> PredictionsWritten:
+    """Classify utterances and write the predictions, in memory that does not grow with their number.
+
+    What is not listed is as in `predict`, the rest in `newfound.workflows`.
+
+    Args:
+        model: A model folder, or a loaded model.
+        texts: The utterances, or a file of them, or a folder of Parquet files; "-" is standard input.
+        out: The file to write; with the engine ray a folder, which must not exist yet or be empty.
+        format: jsonl, csv or parquet; None goes by the ending of `out`. A folder has Parquet files.
+        engine: Where texts are classified: local is this process, ray a cluster.
+        ray_address: The address of the cluster; None is that of the variable `RAY_ADDRESS`, or else this machine.
+        workers: How many workers of the cluster load the model; None is as many as there is room for.
+
+    Raises:
+        TargetExists: There is something at `out`, and it is not to be replaced.
+        OutputError: The predictions cannot be written. What was at `out` before is still there.
+        EngineError: The cluster cannot be reached, or its workers die again and again.
+    """
+    runtime = Runtime.of(reporter, encoder, device)
+    limits = PredictionLimits(max_outliers, threshold, fallback, top)
+    limits.check()
+    check_choice("engine", engine, Engine)
+    path = Path(out)
+    _check_is_not_input(texts, path)
+    if engine == "ray":
+        if path.suffix in FORMAT_OF_ENDING or format not in (None, "parquet"):
+            raise SettingsError(f"{path}: the engine ray writes a folder of Parquet files; name a folder")
+        opening = _opening(model, limits, runtime, workers)
+        if not isinstance(texts, str | Path) or str(texts) == "-":
+            raise SettingsError("the engine ray reads files that all workers see; give a file or a folder")
+        _check_empty(path)
+        with writing_to(path), folder_atomically(path, lambda: _check_empty(path)) as folder:
+            folder.chmod(0o777)  # workers may have another user
+            predict_on_ray(
+                opening, Path(texts), folder, read=read, address=ray_address, workers=workers, reporter=runtime.reporter
+            )
+            from pyarrow import dataset
+
+            written = dataset.dataset(folder, format="parquet")
+            return PredictionsWritten(path, written.count_rows())
+    if path.is_dir():
+        raise TargetExists(path, "is a folder", replaceable=False)
+    format = format or FORMAT_OF_ENDING.get(path.suffix.lower())
+    if format is None:
+        endings = ", ".join(FORMAT_OF_ENDING)
+        raise SettingsError(f"{path}: cannot tell the format from its ending; use one of {endings}")
+    check_writer(format)
+    if path.is_file() and not overwrite:
+        raise TargetExists(path)
+    batches = stream_predictions(model, texts, limits, runtime, read=read, explain=explain)
+    return PredictionsWritten(path, write_as_they_arrive(batches, top, format, _target(path)))
+
+
+def write_as_they_arrive(
+    batches: Iterator[list[tuple[int, Prediction]]], top: int, format: str, target: AbstractContextManager[BinaryIO]
+) -> int:
+    """Write each batch of predictions as it is made, and return the number of predictions.
+
+    The target is opened once the input and the model were looked at.
+    """
+    first = next(batches, None)
+    top = min(top, len(first[0][1].top)) if first else top
+    has_thresholds = first is not None and first[0][1].above_threshold is not None
+    columns = (*ALL_COLUMNS, *([THRESHOLD_COLUMN] if has_thresholds else []))
+    with target as stream:
+        return write_batches(format, stream, chain([] if first is None else [first], batches), top, columns)
+
+
+@contextmanager
+def writing_to(path: str | Path) -> Iterator[None]:
+    """Turn what the file system says while something is written into one error."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"{path}: cannot be written ({reason}); nothing was changed there") from error
+
+
+@contextmanager
+def _target(path: Path) -> Iterator[BinaryIO]:
+    """Yield the file to write; a device or a named pipe cannot be replaced, and is written to as it is."""
+    is_device = path.exists() and not path.is_file()
+    with writing_to(path), path.open("wb") if is_device else file_atomically(path) as stream:
+        yield stream
+
+
+def _check_is_not_input(texts: str | Path | Sequence[str], path: Path) -> None:
+    if not isinstance(texts, str | Path) or str(texts) == "-":
+        return
+    given, target = Path(texts).resolve(), path.resolve()
+    if target in (given, *given.parents) or given in target.parents:
+        raise SettingsError(f"{path}: is where the input lies", "place")
+
+
+def _opening(model: ModelSource, limits: PredictionLimits, runtime: Runtime, workers: int | None) -> Opening:
+    """Return how workers open the model; refuse what they cannot open, and to start without Ray."""
+    if workers is not None and (type(workers) is not int or workers < 1):
+        raise SettingsError(f"workers={workers!r} must be a whole number from 1")
+    if find_spec("ray") is None:
+        raise MissingExtra("the engine ray", "Ray", "ray")
+    check_pyarrow()
+    encoder = runtime.encoder
+    if not isinstance(model, str | Path) or not (encoder is None or isinstance(encoder, str)):
+        raise SettingsError("the engine ray needs a model folder and the encoder's name, not loaded ones")
+    if encoder is not None and Path(encoder).is_dir():
+        encoder = str(Path(encoder).resolve())  # workers have another folder
+    return Opening(str(model_folder(model).resolve()), encoder, runtime.device, limits)
+
+
+def _check_empty(path: Path) -> None:
+    if path.exists() and (path.is_symlink() or not path.is_dir() or any(path.iterdir())):
+        raise TargetExists(path, "exists; remove it, or choose another folder", replaceable=False)

@@ -1,55 +1,57 @@
-"""Put a model on the Hugging Face hub, without customers' texts unless they are asked for."""
+"""Put a model on the Hugging Face hub with a card about it, without customers' texts unless they are asked for."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from newfound.encoders.registry import RELEASES
 from newfound.errors import HubError, SettingsError
-from newfound.files import CARD_FILE, REVIEW_FILE, to_json
-from newfound.model.about import (
-    ABOUT_FILE,
-    ENCODER_FOLDER,
-    UTTERANCES_FILE,
-    WEIGHTS_FILE,
-    describe,
-    inside,
-    loading,
-)
-from newfound.model.card import kept_card, model_card, public_name
+from newfound.files import CARD_FILE, GROUPS_FILE, REVIEW_FILE, THRESHOLDS_FILE, to_json
+from newfound.model.about import ABOUT_FILE, ENCODER_FOLDER, UTTERANCES_FILE, WEIGHTS_FILE, Description, inside, loading
 from newfound.model.hub import REPOSITORY, explain, open_hub
-from newfound.review.state import described_without_network
+from newfound.model.types import Intent, KnownCheck
 from newfound.review.store import ReviewStore
-from newfound.training.progress import LoggingReporter, Reporter
 from newfound.version import __version__
+from newfound.workflows.assigned import read_intents
 
-FILES_WITHOUT_TEXTS = ("groups.json", "thresholds.json")  # further files of a model
+FILES_TO_COPY = (WEIGHTS_FILE, GROUPS_FILE, THRESHOLDS_FILE, CARD_FILE)  # they have no texts of customers
+OF_AN_EARLIER_PUSH = [UTTERANCES_FILE, REVIEW_FILE, f"{ENCODER_FOLDER}/*", GROUPS_FILE, THRESHOLDS_FILE]
 KINDS_WITH_TEXTS = ("move", "split")  # of decisions
+CARD = """---
+library_name: newfound
+pipeline_tag: text-classification
+tags: [newfound, intent-classification, intent-discovery]
+{base_model}---
 
+# {name}
 
-@dataclass(frozen=True, slots=True)
-class PushRequest:
-    """Which model to put on the hub, and where.
+A classifier of utterances into {n_intents} intents: {n_known} were known, and {n_new} were found in logs.
 
-    Attributes:
-        model: The model folder.
-        to: The model on the hub, as owner/name. It is created if it does not exist.
-        private: Only its owner may see it.
-        with_utterances: Also publish the training utterances, which are customers' texts. Without them the model
-            predicts, but cannot be reviewed, updated or exported.
-        encoder: Where the model's encoder lies, if it cannot be found and the review takes it.
-    """
+```python
+import newfound
 
-    model: str | Path
-    to: str
-    _: KW_ONLY
-    private: bool = False
-    with_utterances: bool = False
-    encoder: str | None = None
+model = newfound.load("{address}")
+model.predict(["..."])
+```
+
+{facts}
+
+## Intents
+
+The expected error is the share of an intent's utterances from the logs that belong elsewhere.
+
+| intent | status | utterances | labelled | expected error |
+| --- | --- | --- | --- | --- |
+{intents}
+
+The licence of the model is up to those who made it, and is not stated here.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,73 +64,105 @@ class PushResult:
     files: tuple[str, ...]
 
 
-def push(request: PushRequest, *, reporter: Reporter | None = None) -> PushResult:
+def push(
+    model: str | Path,
+    to: str,
+    *,
+    private: bool = False,
+    with_utterances: bool = False,
+    encoder: str | None = None,
+) -> PushResult:
     """Put a model folder on the Hugging Face hub, with its review decisions.
 
     Args:
-        request: Which model to put there, and where.
-        reporter: Is told what is unusual.
+        model: The model folder.
+        to: The model on the hub, as owner/name. It is created if it does not exist.
+        private: Only its owner may see it.
+        with_utterances: Also publish the training utterances, which are customers' texts. Without them the model
+            predicts, but cannot be reviewed, updated or exported.
+        encoder: Where the model's encoder lies, if it cannot be found and the review takes it.
 
     Raises:
         HubError: There is no token, or the hub cannot be reached or refuses it.
     """
     from huggingface_hub import get_token
 
-    if not isinstance(request.model, str | Path):
-        raise SettingsError("save the model first, and give its folder")
-    repository, folder = request.to.removeprefix("hf://"), Path(request.model)
+    repository = to.removeprefix("hf://")
     if not REPOSITORY.fullmatch(repository):
-        raise SettingsError(f"{request.to}: give owner/name, the name of a model on the hub")
+        raise SettingsError(f"{to}: give owner/name, the name of a model on the hub")
     address, hub = f"hf://{repository}", open_hub()
-    with tempfile.TemporaryDirectory(prefix="newfound-push-") as temporary, loading(folder):
+    with tempfile.TemporaryDirectory(prefix="newfound-push-") as temporary, loading(model):
         staged = Path(temporary)
-        about = _stage(request, staged, address)
+        about = _stage(Path(model), staged, with_utterances=with_utterances)
+        if not (staged / CARD_FILE).exists():
+            card = model_card(about, read_intents(model, encoder), address)
+            (staged / CARD_FILE).write_text(card, encoding="utf-8")
         if get_token() is None:
             raise HubError(f"{address}: there is no token for the hub", "hub_token")
         with explain(address):
-            hub.create_repo(repository, private=request.private or None, exist_ok=True)
-            is_private = bool(hub.model_info(repository).private)
-        if request.private and not is_private:
-            raise HubError(f"{address}: is public already, nothing was put there; make it private on the hub first")
-        with explain(address):
-            gone = [UTTERANCES_FILE, REVIEW_FILE, f"{ENCODER_FOLDER}/*", *FILES_WITHOUT_TEXTS]  # of an earlier push
+            hub.create_repo(repository, private=private or None, exist_ok=True)
+            if private and not hub.model_info(repository).private:
+                raise HubError(f"{address}: is public already, nothing was put there; make it private on the hub first")
             said = f"newfound {__version__}"
             commit = hub.upload_folder(
-                repo_id=repository, folder_path=staged, commit_message=said, delete_patterns=gone
+                repo_id=repository, folder_path=staged, commit_message=said, delete_patterns=OF_AN_EARLIER_PUSH
             )
         files = sorted(path.relative_to(staged).as_posix() for path in staged.rglob("*") if path.is_file())
-    encoder = about["encoder"]
-    if not encoder.get("included") and encoder["name"] not in RELEASES:
-        problem = f"the model does not hold its encoder {public_name(encoder['name'])!r}"
-        (reporter or LoggingReporter()).warn(f"{problem}; who loads it must have the encoder, too, and say where it is")
     return PushResult(f"{hub.endpoint}/{repository}", address, commit.oid, tuple(files))
 
 
-def _stage(request: PushRequest, target: Path, address: str) -> dict[str, Any]:
-    """Write what is published to a folder, and return the description of the model as it was."""
-    folder, with_utterances = Path(request.model), request.with_utterances
-    about, store = describe(folder), ReviewStore(folder)
-    without_texts: dict[str, Any] = {} if with_utterances else {"exemplars": [], "border": []}
-    encoder = {**about["encoder"], "name": public_name(about["encoder"]["name"])}
-    published = {**about, "encoder": encoder, "intents": [{**entry, **without_texts} for entry in about["intents"]]}
-    (target / ABOUT_FILE).write_bytes(to_json(published))
-    for name in (WEIGHTS_FILE, *FILES_WITHOUT_TEXTS, *([UTTERANCES_FILE] if with_utterances else [])):
+def _stage(folder: Path, target: Path, *, with_utterances: bool) -> dict[str, Any]:
+    """Write what is published to a folder, and return the description of the model as it is published."""
+    about = Description.read(folder).about
+    about["encoder"]["name"] = public_name(about["encoder"]["name"])
+    if not with_utterances:
+        about["intents"] = [{**entry, "exemplars": [], "border": []} for entry in about["intents"]]
+    (target / ABOUT_FILE).write_bytes(to_json(about))
+    for name in (*FILES_TO_COPY, *([UTTERANCES_FILE] if with_utterances else [])):
         if (folder / name).exists() or name == WEIGHTS_FILE:  # which must be there
             shutil.copyfile(inside(folder, name), target / name)
-    if encoder.get("included"):
+    if about["encoder"].get("included"):
         shutil.copytree(inside(folder, ENCODER_FOLDER), target / ENCODER_FOLDER)
-    decisions = [e.decision for e in store.entries() if e.undone_at is None and e.kind != "comment"]
+    decisions = [e.decision for e in ReviewStore(folder).entries() if e.undone_at is None and e.kind != "comment"]
     if not with_utterances and any(decision.kind in KINDS_WITH_TEXTS for decision in decisions):
         raise SettingsError(f"{folder}: its review has moved or split utterances, and has their texts", "publish_texts")
     if decisions:
         ReviewStore(target).decide(decisions, author="newfound push")
-    card = kept_card(folder)
-    if card is None:
-        shown = described_without_network(store.review(), store.intents)
-        if shown is None:
-            from newfound.review.reviewed import load
-
-            shown = load(folder, encoder=request.encoder).intents
-        card = model_card(about, shown, name=address.rsplit("/", 1)[-1], source=address)
-    (target / CARD_FILE).write_bytes(card)
     return about
+
+
+def model_card(about: Mapping[str, Any], intents: Sequence[Intent], address: str) -> str:
+    """Return the card of a model from the content of `model.json`, its intents, and its address (`hf://owner/name`)."""
+    encoder, provenance = about["encoder"]["name"], about["provenance"]
+    data, release, known_check = provenance.get("data", {}), RELEASES.get(encoder), KnownCheck.of(provenance)
+    encoder = f"{release.repo} ({release.licence})" if release else encoder
+    made = f"{provenance.get('created', '?')} with newfound {provenance.get('versions', {}).get('newfound', '?')}"
+    facts = [
+        f"Data: {data.get('labelled', '?')} labelled and {data.get('unlabelled', '?')} unlabelled utterances, "
+        f"fingerprint `{str(data.get('fingerprint', '?'))[:16]}`",
+        f"Encoder: {encoder}, {'trained in part' if about['tune']['layers'] else 'as it is, not trained'}",
+        f"Method: {provenance.get('method', '?')}, {made}",
+        *([known_check.sentence] if known_check else []),
+    ]
+    n_known = sum(intent.known for intent in intents)
+    return CARD.format(
+        base_model=f"base_model: {release.repo}\n" if release else "",
+        name=address.rsplit("/", 1)[-1],
+        address=address,
+        n_intents=len(intents),
+        n_known=n_known,
+        n_new=len(intents) - n_known,
+        facts="\n".join(f"- {fact}" for fact in facts),
+        intents="\n".join(map(_row_of_card, intents)),
+    )
+
+
+def _row_of_card(intent: Intent) -> str:
+    name = " ".join(intent.name.split()).replace("|", "\\|").replace("<", "&lt;")
+    error = "not known" if intent.expected_error is None else f"{intent.expected_error:.1%}"
+    return f"| {name} | {intent.status} | {intent.size} | {intent.labelled} | {error} |"
+
+
+def public_name(encoder: str) -> str:
+    """Return the name of an encoder without the folders of this machine."""
+    return encoder if REPOSITORY.fullmatch(encoder) else re.split(r"[/\\]", encoder.rstrip("/\\"))[-1]

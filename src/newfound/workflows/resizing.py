@@ -15,25 +15,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ResizeRequest:
-    """Which model, and how many new intents it is to have.
-
-    Attributes:
-        model: The model folder.
-        to: The wanted number of new intents, accepted ones included; None only says what is possible.
-        author: Who decides; needed unless it is a preview.
-        preview: Record nothing.
-        encoder: Where the model's encoder lies, if it cannot be found.
-    """
-
-    model: str | Path
-    to: int | None = None
-    author: str = ""
-    preview: bool = False
-    encoder: str | Encoder | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ResizeResult:
     """What leads to the wanted number, and the recorded decisions, if any. One undo takes all of them back."""
 
@@ -41,22 +22,31 @@ class ResizeResult:
     entries: tuple[Entry, ...]
 
 
-def resize(request: ResizeRequest) -> ResizeResult:
+def resize(
+    model: str | Path,
+    to: int | None = None,
+    author: str = "",
+    *,
+    preview: bool = False,
+    encoder: str | Encoder | None = None,
+) -> ResizeResult:
     """Merge or split new intents that nobody has accepted, as decisions of the review.
 
     Args:
-        request: Which model, and how many new intents it is to have.
+        model: The model folder.
+        to: The wanted number of new intents, accepted ones included; None only says what is possible.
+        author: Who decides; needed unless it is a preview.
+        preview: Record nothing.
 
     Raises:
         DecisionError: So few or so many new intents are not possible, there are so many already, or nobody decides.
     """
     from newfound.review.session import ReviewSession
 
-    with loading(request.model):
-        session = ReviewSession(request.model, encoder=request.encoder)
+    with loading(model):
+        session = ReviewSession(model, encoder=encoder)
         view = session.view()
-        resizing = view.resizer.preview(request.to)
-    if request.preview or request.to is None:
+        resizing = view.resizer.preview(to)
+    if preview or to is None:
         return ResizeResult(resizing, ())
-    entries = session.resize(request.to, author=request.author, expected_version=view.version)
-    return ResizeResult(resizing, tuple(entries))
+    return ResizeResult(resizing, tuple(session.resize(to, author=author, expected_version=view.version)))

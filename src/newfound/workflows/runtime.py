@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from newfound.data.rows import ReadReport
 from newfound.defaults import DEVICE
@@ -41,20 +40,18 @@ class Runtime:
     device: str = DEVICE
 
     @classmethod
-    def of(cls, request: Any, reporter: Reporter | None) -> Runtime:
-        """Return what a request is computed with, or refuse what cannot work on this machine.
+    def of(
+        cls,
+        reporter: Reporter | None,
+        encoder: str | Encoder | None = None,
+        device: str = DEVICE,
+    ) -> Runtime:
+        """Return what a workflow computes with, or refuse what cannot work on this machine.
 
-        Those fields of the request are taken that are called as attributes of this class. Without a reporter, the
-        logger `newfound` is told.
+        Without a reporter, the logger `newfound` is told.
         """
-        chosen = {name: getattr(request, name) for name in ("encoder", "device") if hasattr(request, name)}
-        runtime = cls(reporter or LoggingReporter(), **chosen)
-        check_device(runtime.device)
-        return runtime
-
-    def on_cpu(self) -> Runtime:
-        """Return the same on the CPU, for a model that classifies nothing."""
-        return replace(self, device="cpu")
+        check_device(device)
+        return cls(reporter or LoggingReporter(), encoder, device)
 
     def tell(self, report: ReadReport) -> None:
         """Report what was unusual in a file."""
@@ -74,9 +71,7 @@ class Runtime:
             return load_encoder(self.encoder, cache=cache)
         if self.encoder.cache is not None:
             return self.encoder
-        encoder = copy(self.encoder)  # the weights are shared; predictions go on without a cache
-        encoder.cache = cache
-        return encoder
+        return self.encoder.with_cache(cache)  # predictions go on without one
 
     def encoder_to_fit(self) -> str | Encoder:
         """Return the name of the encoder, or the loaded encoder with the user's feature cache."""

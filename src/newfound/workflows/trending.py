@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from newfound import defaults
-from newfound.data.corpus import Origin
 from newfound.data.duplicates import DistinctSample, same_words
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
 from newfound.errors import DataError, ModelError
-from newfound.model.hub import fetched
-from newfound.model.types import Prediction, Utterance
-from newfound.training.progress import LoggingReporter, Reporter
+from newfound.model.types import Utterance
+from newfound.training.progress import Reporter
 from newfound.workflows.runtime import ModelSource, Runtime
 from newfound.workflows.sources import LogSource, open_source
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
-    from newfound.engines.predictor import Predictor
     from newfound.review.reviewed import ReviewedModel
 
 TEXTS_AT_ONCE = 1_024
@@ -101,47 +98,39 @@ def trends(
         DataError: There is no utterance in the logs.
     """
     from newfound.engines.predictor import Predictor
-
-    runtime = Runtime.of(Runtime(reporter or LoggingReporter(), encoder, device), reporter)
-    reviewed = runtime.open_model(fetched(model))
-    if not reviewed.model.utterances:
-        raise ModelError("the model was saved without its utterances; discover again and keep them")
-    predictor, newer = Predictor(reviewed.classifier), DistinctSample(MAX_NEWER)
-    in_logs = Counter({same_words(u.text): u.count for u in reviewed.model.utterances if _is_of_logs(u)})
-    again, after, unusual = Counter[str](), Counter[str | None](), 0
-    for batch in _batches(logs, read, runtime):
-        for prediction, (_, count) in zip(predictor.predictions([text for text, _ in batch]), batch, strict=True):
-            after[prediction.intent] += count
-            unusual += count * _is_unusual(prediction)
-            newer.add(prediction.text, Origin(False, count=count))
-            if (words := same_words(prediction.text)) in in_logs:
-                again[words] += count
-    if not after:
-        raise DataError("no utterance in the newer logs; they need one text a row")
-    before = _earlier_counts(reviewed)
-    shifts = _shifts(reviewed.names, before, after)
-    emerging = _emerging(reviewed, predictor, newer.corpus().texts, _drawn_as_newer(in_logs, again))
-    return Trends(bool(shifts or emerging), after.total(), before.total(), unusual, shifts, emerging)
-
-
-def _batches(logs: LogSource, read: ReadOptions, runtime: Runtime) -> Iterator[list[tuple[str, int]]]:
-    """Yield texts with their counts, and report at the end what was odd in a file."""
-    rows, report = open_source(logs, read, "ignored", times=False)
-    counted = ((row.text, row.origin.count) for row in rows)
-    yield from iter(lambda: list(islice(counted, TEXTS_AT_ONCE)), [])
-    runtime.tell(report)
-
-
-def _earlier_counts(model: ReviewedModel) -> Counter[str]:
-    """Return how often each intent occurs in the model's logs."""
     from newfound.review.state import assigned_without_network
 
-    assigned = assigned_without_network(model.review, model.model.intents, model.model.utterances) or model.assigned
-    counts: Counter[str] = Counter()
-    for u in assigned:
+    runtime = Runtime.of(reporter, encoder, device)
+    reviewed = runtime.open_model(model)
+    fitted = reviewed.model.utterances
+    if not fitted:
+        raise ModelError("the model was saved without its utterances; discover again and keep them")
+    predictor, newer = Predictor(reviewed.classifier), DistinctSample(MAX_NEWER)
+    in_logs = Counter({same_words(u.text): u.count for u in fitted if _is_of_logs(u)})
+    again, after, unusual = Counter[str](), Counter[str | None](), Counter[str]()
+    rows, report = open_source(logs, read, "ignored", times=False)
+    while batch := list(islice(rows, TEXTS_AT_ONCE)):
+        for prediction, row in zip(predictor.predictions([row.text for row in batch]), batch, strict=True):
+            after[prediction.intent] += row.origin.count
+            if prediction.intent is None or prediction.outlier > MIN_OUTLIER:
+                unusual[row.text] += row.origin.count
+            newer.add(row.text, row.origin)
+            if (words := same_words(row.text)) in in_logs:
+                again[words] += row.origin.count
+    runtime.tell(report)
+    if not after:
+        raise DataError("no utterance in the newer logs; they need one text a row")
+    before: Counter[str] = Counter()
+    for u in assigned_without_network(reviewed.review, reviewed.model.intents, fitted) or reviewed.assigned:
         if u.intent is not None and _is_of_logs(u):
-            counts[u.intent] += u.count
-    return counts
+            before[u.intent] += u.count
+    shifts = _shifts(reviewed.names, before, after)
+    emerging = _emerging(reviewed, newer.corpus().texts, unusual, _drawn_as_newer(in_logs, again))
+    return Trends(bool(shifts or emerging), after.total(), before.total(), unusual.total(), shifts, emerging)
+
+
+def _is_of_logs(u: Utterance) -> bool:
+    return not u.labelled or bool(u.days)
 
 
 def _shifts(names: Sequence[str], before: Counter[str], after: Counter[str | None]) -> tuple[Shift, ...]:
@@ -151,23 +140,11 @@ def _shifts(names: Sequence[str], before: Counter[str], after: Counter[str | Non
 
     if not before:
         return ()
-    counts = [np.array([some[name] for name in names], dtype=np.float64) for some in (before, after)]
-    p_value, ratio = shift_test(*counts)
+    p_value, ratio = shift_test(*(np.array([some[name] for name in names], dtype=float) for some in (before, after)))
     is_shift = alarms(p_value) & ((ratio >= MIN_RATIO) | (ratio <= 1 / MIN_RATIO))
-    found = [
-        Shift(name, before[name], after[name], round(float(change), 2))
-        for name, change, shifted in zip(names, ratio, is_shift, strict=True)
-        if shifted
-    ]
-    return tuple(sorted(found, key=lambda shift: -max(shift.ratio, 1 / max(shift.ratio, 0.01))))
-
-
-def _is_of_logs(u: Utterance) -> bool:
-    return not u.labelled or bool(u.days)
-
-
-def _is_unusual(prediction: Prediction) -> bool:
-    return prediction.intent is None or prediction.outlier > MIN_OUTLIER
+    shifted = [(names[i], round(float(ratio[i]), 2)) for i in np.flatnonzero(is_shift).tolist()]
+    shifts = (Shift(name, before[name], after[name], change) for name, change in shifted)
+    return tuple(sorted(shifts, key=lambda shift: -max(shift.ratio, 1 / max(shift.ratio, 0.01))))
 
 
 def _drawn_as_newer(before: Counter[str], again: Counter[str]) -> set[str]:
@@ -184,7 +161,7 @@ def _drawn_as_newer(before: Counter[str], again: Counter[str]) -> set[str]:
 
 
 def _emerging(
-    model: ReviewedModel, predictor: Predictor, newer: Sequence[str], drawn: set[str]
+    model: ReviewedModel, newer: Sequence[str], unusual: Collection[str], drawn: Collection[str]
 ) -> tuple[EmergingIntent, ...]:
     import numpy as np
     import torch
@@ -196,18 +173,18 @@ def _emerging(
     from newfound.model.arrays import unit
     from newfound.paths import feature_cache_dir
 
-    seen = {same_words(u.text) for u in model.model.utterances} - drawn
+    earlier = [u for u in model.model.utterances if same_words(u.text) not in drawn]
+    seen = {same_words(u.text) for u in earlier}
     texts = [text for text in newer if same_words(text) not in seen]
-    logs = [u for u in model.model.utterances if _is_of_logs(u) and same_words(u.text) not in drawn]
+    logs = [u for u in earlier if _is_of_logs(u)]
     logs = [logs[i] for i in np.sort(np.random.default_rng(0).permutation(len(logs))[:MAX_EARLIER])]
-    unusual = [_is_unusual(prediction) for prediction in predictor.predictions(texts)]
-    if not texts or not logs or not any(unusual):
+    is_unusual = np.array([text in unusual for text in texts] + [False] * len(logs))
+    if not logs or not is_unusual.any():
         return ()
     embedder, cache = model.model.embedder, model.model.encoder.cache or FeatureCache(feature_cache_dir())
-    earlier = replace(embedder, cache=cache).pretrained([u.text for u in logs])
-    x = unit(np.concatenate([embedder.pretrained(texts), earlier]))
-    is_newer = np.arange(len(x)) < len(texts)
-    groups = emerging_groups(x, is_newer, np.array([*unusual, *[False] * len(logs)]))
+    vectors_of_logs = replace(embedder, cache=cache).pretrained([u.text for u in logs])
+    x = unit(np.concatenate([embedder.pretrained(texts), vectors_of_logs]))
+    groups = emerging_groups(x, np.arange(len(x)) < len(texts), is_unusual)
     members = [[texts[i] for i in rows] for rows in groups]
     names = name_intents(members, taken=model.names, others=[[u.text for u in logs if u.intent is not None]])
     emerging = []

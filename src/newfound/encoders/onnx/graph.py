@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,11 @@ from torch import Tensor, nn
 from newfound.encoders.families import LayerParts
 from newfound.encoders.layers import MASKED_SCORE, Stack
 from newfound.encoders.onnx.session import IDS, MASK, OPSET, VECTORS
-from newfound.encoders.tail import Pooling
+from newfound.encoders.tail import Pooling, Tail
+from newfound.errors import EncoderError
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
 
 IR_VERSION = 9  # of the file format, for readers from 2023 on
 SMALLEST_NORM = 1e-12  # as in torch's `normalize`
@@ -31,22 +34,6 @@ ACTIVATIONS: tuple[tuple[Callable[[Tensor], Tensor], str, dict[str, Any]], ...] 
     (lambda x: F.gelu(x, approximate="tanh"), "Gelu", {"approximate": "tanh"}),
     (F.relu, "Relu", {}),
 )
-
-
-class NotExportable(Exception):
-    """The encoder has a part that the graph cannot express."""
-
-
-@dataclass(frozen=True, slots=True)
-class GraphSource:
-    """What a graph computes."""
-
-    stacks: Sequence[Stack]  # consecutive layers; the first stack has the embeddings
-    pooling: Pooling
-    normalize: bool
-    dense: nn.Linear | None  # with tanh, after the pooling
-    max_length: int  # in tokens, of a text
-    width: int  # of a vector
 
 
 class GraphBuilder:
@@ -75,7 +62,7 @@ class GraphBuilder:
     def linear(self, x: str, name: str, module: nn.Module, scale: float = 1.0) -> str:
         """Add a linear layer, whose weights are multiplied by `scale`."""
         if not isinstance(module, nn.Linear):
-            raise NotExportable(f"its {name.rpartition('.')[2]} layer is {type(module).__name__}")
+            raise EncoderError(f"its {name.rpartition('.')[2]} layer is {type(module).__name__}")
         weight = self.weight(f"{name}.weight", module.weight.detach().T * scale)
         product = self.add("MatMul", x, weight)
         if module.bias is None:
@@ -84,7 +71,7 @@ class GraphBuilder:
 
     def norm(self, x: str, name: str, module: nn.Module) -> str:
         if not isinstance(module, nn.LayerNorm) or len(module.normalized_shape) != 1:
-            raise NotExportable(f"its normalisation is {type(module).__name__}")
+            raise EncoderError(f"its normalisation is {type(module).__name__}")
         weights = self.weight(f"{name}.weight", module.weight), self.weight(f"{name}.bias", module.bias)
         return self.add("LayerNormalization", x, *weights, axis=-1, epsilon=module.eps)
 
@@ -102,32 +89,30 @@ class GraphBuilder:
         return helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION, producer_name="newfound")
 
 
-def encoder_graph(source: GraphSource) -> onnx.ModelProto:
-    """Return the graph of an encoder, with the vectors as its output.
+def add_encoder(builder: GraphBuilder, encoder: Encoder, tail: Tail | None, dense: nn.Linear | None) -> None:
+    """Add an encoder with its trained end, and with the trained layer after the pooling; see `Encoder.session`.
+
+    The result is called `VECTORS`.
 
     Raises:
-        NotExportable: It has a part that the graph cannot express.
+        EncoderError: The encoder has a part that the graph cannot express.
     """
-    builder = GraphBuilder()
-    add_encoder(builder, source)
-    return builder.model([(VECTORS, ["texts", source.width])])
-
-
-def add_encoder(builder: GraphBuilder, source: GraphSource) -> None:
-    """Add an encoder, whose result is called `VECTORS`."""
+    if not encoder.is_splittable():
+        raise EncoderError("its layers are not known")
+    whole = encoder.whole(tail)
     mask = builder.add("Cast", MASK, to=TensorProto.FLOAT)
     hidden = ""
-    for number, stack in enumerate(source.stacks):
+    for number, stack in enumerate(stack for stack in (whole.trunk, whole.stack) if stack is not None):
         if stack.embeddings is not None:
-            hidden = _add_embeddings(builder, stack.embeddings, stack.first_position, source.max_length)
-        scores = _add_attention_mask(builder, stack, mask, f"stack {number}", source.max_length)
+            hidden = _add_embeddings(builder, stack.embeddings, stack.first_position, encoder.max_length)
+        scores = _add_attention_mask(builder, stack, mask, f"stack {number}", encoder.max_length)
         for layer, parts in enumerate(stack.parts()):
             hidden = _add_layer(builder, parts, stack.heads, hidden, scores, f"stack {number}, layer {layer}")
-    pooled = _add_pooling(builder, source.pooling, hidden, mask)
-    if source.normalize:
+    pooled = _add_pooling(builder, encoder.pooling, hidden, mask)
+    if encoder.normalize:
         pooled = builder.unit(pooled)
-    if source.dense is not None:
-        pooled = builder.add("Tanh", builder.linear(pooled, "dense", source.dense))
+    if dense is not None:
+        pooled = builder.add("Tanh", builder.linear(pooled, "dense", dense))
     builder.add("Identity", pooled, name=VECTORS)
 
 
@@ -136,7 +121,7 @@ def _add_embeddings(builder: GraphBuilder, embeddings: Any, first_position: int,
     try:
         words, positions, norm = embeddings.word_embeddings, embeddings.position_embeddings, embeddings.LayerNorm
     except AttributeError as error:
-        raise NotExportable(f"its embeddings have no {error.name}") from None
+        raise EncoderError(f"its embeddings have no {error.name}") from None
     table = positions.weight.detach()[first_position : first_position + max_length]
     if hasattr(embeddings, "token_type_embeddings"):
         table = table + embeddings.token_type_embeddings.weight.detach()[0]
@@ -192,7 +177,7 @@ def _add_activation(builder: GraphBuilder, x: str, activation: Callable[[Tensor]
         for function, kind, attributes in ACTIVATIONS:
             if torch.allclose(values, function(probe), atol=1e-6):
                 return builder.add(kind, x, **attributes)
-    raise NotExportable("its activation is not one of gelu, relu")
+    raise EncoderError("its activation is not one of gelu, relu")
 
 
 def _add_pooling(builder: GraphBuilder, pooling: Pooling, hidden: str, mask: str) -> str:

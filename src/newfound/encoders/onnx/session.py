@@ -26,7 +26,7 @@ from newfound.threads import inference_threads
 
 IDS, MASK, VECTORS = "input_ids", "attention_mask", "vectors"
 OPSET = 20
-BUILDER_VERSION = 3  # to be raised when the same weights give another graph, or other files beside it
+BUILDER_VERSION = 5  # to be raised when the same weights give another graph, or other files beside it
 GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE = "graph.onnx", "tokenizer.json", "about.json"
 MAX_TOKENS_PER_RUN = 512  # with padding; more do not fit into the cache of a core, and take longer per token
 MIN_TOKENS_PER_RUN = 128  # fewer keep a core busy with everything but products
@@ -43,7 +43,7 @@ class GraphKey:
 
     weights: str  # the hash of the encoder's weights, tokenizer and pooling (`Encoder.weights_hash`)
     max_length: int  # in tokens, of a text
-    trained: str = ""  # a hash of what was trained of the encoder; empty if nothing was
+    trained: str  # the hash of what was trained of the encoder, if anything was
     opset: int = OPSET
     builder: int = BUILDER_VERSION
 
@@ -56,14 +56,18 @@ class GraphKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredGraph:
-    """A graph on disk."""
+    """A graph on disk, and what lies beside it."""
 
     folder: Path
-    has_tokenizer: bool  # whether its tokenizer lies beside it
+    sha256: Mapping[str, str]  # of the files, by name
     pad_token: str
     pad_id: int
     padded: bool  # whether texts are padded to the largest length
-    features: str = ""  # the folder of the same vectors in the feature cache; empty for a trained encoder
+    features: str  # the folder of the same vectors in the feature cache; empty for a trained encoder
+
+    @property
+    def has_tokenizer(self) -> bool:
+        return TOKENIZER_FILE in self.sha256
 
     @property
     def graph(self) -> Path:
@@ -81,21 +85,14 @@ def find_graph(key: GraphKey) -> StoredGraph | None:
     """Return a stored graph; None if there is none, or if it is damaged."""
     folder = key.folder
     try:
-        about = json.loads((folder / ABOUT_FILE).read_bytes())
-        for name, expected in about["sha256"].items():
+        stored = StoredGraph(folder, **json.loads((folder / ABOUT_FILE).read_bytes()))
+        for name, expected in stored.sha256.items():
             with (folder / name).open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != expected:
                     return None
-        return StoredGraph(
-            folder,
-            TOKENIZER_FILE in about["sha256"],
-            str(about["pad_token"]),
-            int(about["pad_id"]),
-            bool(about["padded"]),
-            str(about.get("features", "")),
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError):
         return None
+    return stored
 
 
 def save_graph(key: GraphKey, graph: bytes, tokenizer: str | None, **facts: str | int | bool) -> None:
@@ -108,18 +105,7 @@ def save_graph(key: GraphKey, graph: bytes, tokenizer: str | None, **facts: str 
     with folder_atomically(key.folder) as target:
         for name, content in files.items():
             (target / name).write_bytes(content)
-        (target / ABOUT_FILE).write_bytes(to_json({**asdict(key), "sha256": sums, **facts}))
-
-
-def hash_of_arrays(arrays: Mapping[str, npt.NDArray[np.float32]]) -> str:
-    """Return a SHA-256 of arrays by name; empty if there are none."""
-    if not arrays:
-        return ""
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
-        digest.update(np.ascontiguousarray(arrays[name]).data)
-    return digest.hexdigest()
+        (target / ABOUT_FILE).write_bytes(to_json({"sha256": sums, **facts}))
 
 
 class GraphSession:

@@ -16,7 +16,6 @@ from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.service import Service
 
 MAX_LOGIN_BYTES = 4_096
-MAX_LOGIN_FIELDS = 10
 LOGIN_SCRIPT = "login.js"
 MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}
 KEPT_FOR_EVER = {"cache-control": "max-age=31536000, immutable"}
@@ -45,7 +44,7 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
             path=service.session.folder.resolve() if shows_path else "",
             csrf=guard.csrf,
             person=request.scope["state"]["person"],
-            has_token=guard.tokens.required,
+            has_token=bool(service.settings.token),
             modules=[name for name in static if name.endswith(".js") and name != LOGIN_SCRIPT],
         )
 
@@ -58,16 +57,12 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
 
     @app.get("/login", include_in_schema=False)
     async def login_page() -> Response:
-        if not guard.tokens.required:
-            return RedirectResponse("/", status_code=303)
         return render("login.html.jinja", problem="")
 
     @app.post("/login", include_in_schema=False)
     async def log_in(request: Request) -> Response:
-        if not guard.tokens.required:
-            return RedirectResponse("/", status_code=303)
         try:
-            person = guard.check_token(request.scope, _token_in(await request.body()))
+            person = guard.check_token(request, _token_in(await request.body()))
         except HTTPException as refused:
             problem = f"{refused.detail[:1].upper()}{refused.detail[1:]}."
             answer: Response = render("login.html.jinja", refused.status_code, problem=problem)
@@ -79,15 +74,15 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
             guard.sessions.begin(person),
             httponly=True,
             samesite="strict",
-            secure=guard.is_over_tls(request.scope),
+            secure=guard.is_over_tls(request),
         )
         return answer
 
     @app.post("/logout", include_in_schema=False)
     async def log_out(request: Request) -> Response:
-        guard.sessions.end(guard.session_key(request.scope))
+        guard.sessions.end(guard.session_key(request))
         answer = JSONResponse({"status": "logged out"})
-        answer.delete_cookie(guard.cookie, httponly=True, samesite="strict", secure=guard.is_over_tls(request.scope))
+        answer.delete_cookie(guard.cookie, httponly=True, samesite="strict", secure=guard.is_over_tls(request))
         return answer
 
 
@@ -105,6 +100,4 @@ def _static_files() -> dict[str, tuple[bytes, str]]:
 def _token_in(body: bytes) -> str:
     """Return the token of a login form, or an empty string."""
     form = body[:MAX_LOGIN_BYTES].decode("utf-8", "replace")
-    if form.count("&") >= MAX_LOGIN_FIELDS:
-        return ""
     return parse_qs(form).get("token", [""])[0].strip()

@@ -134,7 +134,7 @@ function chosen(/** @type {Slot} */ s, /** @type {string} */ name, /** @type {st
 function holds(s, p) {
   const hasLabels = p.label_column !== null;
   const columns = [p.columns.length ? p.text_column : t("file.utterance"), p.label_column];
-  const rows = p.first.map(({ text, label }) => (hasLabels ? [text, label] : [text]));
+  const rows = p.first.map(([text, label]) => (hasLabels ? [text, label] : [text]));
   const all = el("strong", t("utterances", { n: p.utterances }));
   const notes = p.notes.slice(0, MAX_NOTES);
   return [

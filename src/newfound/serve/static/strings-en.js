@@ -265,7 +265,6 @@ export const english = /** @type {const} */ ({
   "intent.utterances": "All {n} {n|utterance|utterances}, the least certain first",
   "comment.add": "Add the comment",
   "comment.label": "A comment on this intent",
-  "comment.latest": "The latest {shown} of {total} are shown.",
   "comment.none": "Comment",
   "comment.placeholder": "For the others: what is this intent, what is still open?",
   "comment.summary": "Comments ({count})",

@@ -24,7 +24,7 @@ export function runningPanel(job, cancel) {
   const node = section(t(`job.title.${job.kind}`), content, { class: "card job" });
   const follow = (/** @type {Job} */ now) => {
     passed.textContent = t("job.passed", { who: now.author, time: clock(now.seconds) });
-    const title = titleOf(now, now.step);
+    const title = now.steps.at(-1) ?? "";
     if (told.textContent !== title) {
       told.textContent = title;
       fill(steps, stepLines(now));
@@ -36,9 +36,6 @@ export function runningPanel(job, cancel) {
   return Object.assign(node, { follow });
 }
 
-const titleOf = (/** @type {Job} */ job, /** @type {string} */ step) =>
-  job.step_titles[step] ?? step[0].toUpperCase() + step.slice(1);
-
 /** @param {number} seconds */
 function clock(seconds) {
   const whole = Math.round(seconds);
@@ -47,11 +44,9 @@ function clock(seconds) {
 
 /** @param {Job} job */
 function stepLines(job) {
-  const at = job.steps.indexOf(job.step);
-  return job.steps.map((step, k) => {
-    const title = titleOf(job, step);
-    const state = k < at ? "done" : k === at ? "now" : "later";
-    return el("li", { class: state, "aria-current": k === at && "step" }, [
+  const at = job.steps.length - 1;
+  return job.steps.map((title, k) => {
+    return el("li", { class: k < at ? "done" : "now", "aria-current": k === at && "step" }, [
       el("span", title),
       k < at && el("span", { class: "hidden" }, t("job.stepDone")),
       k === at && el("progress", { max: 1, "aria-label": title }),

@@ -207,7 +207,7 @@ function split(/** @type {string} */ name, /** @type {NonNullable<IntentPage["sp
 }
 
 /** @param {IntentPage} i */
-function comments({ name, comments: some, n_comments: total }) {
+function comments({ name, comments: some }) {
   const label = { placeholder: t("comment.placeholder"), "aria-label": t("comment.label") };
   const size = { rows: 2, maxlength: limits().max_comment_length };
   const input = draft(`comment/${name}`, el("textarea", { id: "comment", ...size, ...label }));
@@ -222,11 +222,7 @@ function comments({ name, comments: some, n_comments: total }) {
       quietLine(el("strong", c.author), " ", ago(c.at)),
       el("p", { class: "lines" }, String(c.arguments.text)),
     ]);
-  const content = [
-    total > some.length && quietLine(t("comment.latest", { shown: some.length, total })),
-    some.map(comment),
-    row(input, button(t("comment.add"), add)),
-  ];
-  const title = total ? t("comment.summary", { count: total }) : t("comment.none");
+  const content = [some.map(comment), row(input, button(t("comment.add"), add))];
+  const title = some.length ? t("comment.summary", { count: some.length }) : t("comment.none");
   return fold(title, content, some.length > 0, undefined, { class: "card comments" });
 }

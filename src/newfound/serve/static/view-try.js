@@ -59,8 +59,8 @@ const isUnlikeAll = (p) => p.outlier > limits().max_typical_outlier;
 
 /** @param {Explanation} e */
 function reasons(e) {
-  const intents = e.intents.map(([name, share]) =>
-    el("li", { class: "row between" }, [el("span", named(name)), meter(share, t("probability"))]),
+  const intents = e.top.map(({ intent, probability }) =>
+    el("li", { class: "row between" }, [el("span", named(intent)), meter(probability, t("probability"))]),
   );
   const utterances = e.utterances.map((u) => [
     u.text,

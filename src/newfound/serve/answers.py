@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from newfound.exports.registry import LANGUAGE_CODE
@@ -16,7 +17,8 @@ from newfound.review.views import (
     QueueItem,
     ReviewState,
 )
-from newfound.serve.schemas.requests import MAX_TEXTS_IN_A_REQUEST
+from newfound.serve.bodies import MAX_TEXTS_IN_A_REQUEST
+from newfound.serve.jobs import JobState
 from newfound.serve.settings import MAX_NAME_LENGTH
 from newfound.workflows.exporting import ExportCounts
 
@@ -36,13 +38,6 @@ class Intents:
     """All intents."""
 
     intents: list[Intent]
-
-
-@dataclass(frozen=True, slots=True)
-class Grouped(Intents):
-    """All intents in the order of their groups, and the number of groups at each level, coarsest first."""
-
-    levels: list[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +99,7 @@ class Limits:
         low_certainty: Intents that are less certain need attention.
         min_separation: Silhouette of two parts of an intent that are clearly apart.
         max_typical_outlier: Texts with a higher outlier score are unlike all intents.
-        max_name_length: Characters of an intent's name.
-        max_comment_length: Characters of a comment.
-        max_texts_to_classify: Texts in a request of /v1/predict.
         max_utterances_to_move: Utterances that one decision moves if they are named by their numbers.
-        max_queue: Utterances of the queue in a request.
-        language_pattern: Regular expression of a language code.
         seconds_between_news: How often the page asks what other reviewers have decided.
     """
 
@@ -152,6 +142,30 @@ class News(Served):
     version: int
     events: list[Event]
     job: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingState:
+    """What a training would learn from, the last job, and the models that can be served.
+
+    Attributes:
+        name: The name of the served model's folder.
+        earlier: The name of the model that was served before; None if none was.
+        decided: What was decided since the model was trained, and is in effect: how many utterances have an answer, and
+            how many intents are accepted, merged, renamed, split and rejected.
+        undecided: New intents that nobody has accepted.
+        max_bytes: The largest file that can be sent.
+        endings: The endings of names of files that can be sent.
+    """
+
+    version: int
+    name: str
+    earlier: str | None
+    decided: Mapping[str, int]
+    undecided: int
+    job: JobState
+    max_bytes: int
+    endings: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,12 +220,3 @@ class Log:
     total: int
     entries: list[Entry]
     earlier: list[EarlierTraining]
-
-
-@dataclass(frozen=True, slots=True)
-class EstimateOut:
-    """The estimated number of new intents, with a 90 % interval."""
-
-    n_new: int
-    low: int
-    high: int

@@ -1,4 +1,4 @@
-"""The data sets that the benchmarks are made from. Their utterances are not part of the package.
+"""The data sets that the benchmarks are made from. Their utterances are not part of the repository.
 
 They are looked for in `$NEWFOUND_DATA`, then in the user's cache, then on the web at a pinned revision. In each case
 the rows are verified by a checksum that ignores their order.
@@ -12,8 +12,6 @@ import io
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from newfound.data.corpus import Corpus
@@ -22,43 +20,27 @@ from newfound.files import csv_bytes, write_atomically
 from newfound.paths import cache_dir
 
 PARTS = ("train", "dev", "test")
+CHECKSUMS = Path(__file__).parents[1] / "facts" / "checksums.json"
 DOWNLOAD_TIMEOUT_SECONDS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class UtteranceSet:
-    """A data set."""
-
-    credit: str  # authors and licence
-    url: str  # of its parts, with `{part}` in place of their names
-    benchmarks: tuple[str, ...]  # that are made from it
 
 
 _TEXTOIR = "https://raw.githubusercontent.com/thuiar/TEXTOIR"
 SETS = {
-    "banking77": UtteranceSet(
-        "Casanueva et al. 2020, CC-BY-4.0; the 9,003 / 1,000 division of the GID literature",
-        _TEXTOIR + "/ad5822ed8402f9f406a184ad2fdc0355f3d43a9f/data/banking/{part}.tsv",
-        ("GID-SD",),
-    ),
-    "clinc150": UtteranceSet(
-        "Larson et al. 2019, CC-BY-3.0; 120 / 15 / 15 per intent",
-        _TEXTOIR + "/31e9ed79caecc2fe5e6ff67304d3a0760b7b8112/data/clinc/{part}.tsv",
-        ("GID-CD", "GID-MD"),
-    ),
+    # Casanueva et al. 2020, CC-BY-4.0; the 9,003 / 1,000 division of the GID literature
+    "banking77": _TEXTOIR + "/ad5822ed8402f9f406a184ad2fdc0355f3d43a9f/data/banking/{part}.tsv",
+    # Larson et al. 2019, CC-BY-3.0; 120 / 15 / 15 per intent
+    "clinc150": _TEXTOIR + "/31e9ed79caecc2fe5e6ff67304d3a0760b7b8112/data/clinc/{part}.tsv",
 }
+"""The data sets, and the address of their parts with `{part}` in place of the names of these."""
 
 
 def find(name: str, part: str) -> Path | None:
     """Return the file of one part of a data set; None if it is not on this machine."""
     if name not in SETS:
         raise DataError(f"no data set {name!r}; one of {', '.join(SETS)}")
-    roots = [Path(os.environ["NEWFOUND_DATA"]).expanduser()] if os.environ.get("NEWFOUND_DATA") else []
-    for root in [*roots, cache_dir() / "data"]:
-        path = root / name / f"{part}.csv"
-        if path.is_file():
-            return path
-    return None
+    roots = (os.environ.get("NEWFOUND_DATA"), str(cache_dir() / "data"))
+    paths = (Path(root).expanduser() / name / f"{part}.csv" for root in roots if root)
+    return next(filter(Path.is_file, paths), None)
 
 
 def get(name: str, fetch: Callable[[str], bytes] | None = None) -> dict[str, Path]:
@@ -78,13 +60,13 @@ def read_part(name: str, part: str, path: Path | None = None) -> Corpus:
     path = path or find(name, part)
     if path is None:
         raise DataError(
-            f"{name}/{part}.csv is not on this machine; run `newfound data get {name}`, or set NEWFOUND_DATA to a "
-            f"folder that holds {name}/{part}.csv"
+            f"{name}/{part}.csv is not on this machine; run `python -m benchmarks get {name}`, or set NEWFOUND_DATA to "
+            f"a folder that holds {name}/{part}.csv"
         )
     corpus = _parse(path.read_bytes(), ",")
     if not _is_verified(corpus, name, part):
         raise DataError(
-            f"{path}: its rows are not those of {name}/{part}; delete it and run `newfound data get {name}`"
+            f"{path}: its rows are not those of {name}/{part}; delete it and run `python -m benchmarks get {name}`"
         )
     return corpus
 
@@ -106,13 +88,12 @@ def _parse(content: bytes, delimiter: str) -> Corpus:
 
 def _is_verified(corpus: Corpus, name: str, part: str) -> bool:
     rows = sorted(f"{label or ''}\t{text}\n" for text, label in zip(corpus.texts, corpus.labels, strict=True))
-    facts = resources.files("newfound.data").joinpath("facts/checksums.json").read_text("utf-8")
-    checksum: str = json.loads(facts)[name][part]["sha256"]
+    checksum: str = json.loads(CHECKSUMS.read_bytes())[name][part]["sha256"]
     return hashlib.sha256("".join(rows).encode()).hexdigest() == checksum
 
 
 def _download(name: str, part: str, fetch: Callable[[str], bytes]) -> Path:
-    url = SETS[name].url.format(part=part)
+    url = SETS[name].format(part=part)
     corpus = _parse(fetch(url), "\t")
     if not _is_verified(corpus, name, part):
         raise DataError(f"{url}: not the rows this project expects; nothing was kept")
@@ -122,14 +103,13 @@ def _download(name: str, part: str, fetch: Callable[[str], bytes]) -> Path:
 
 
 def _fetch(url: str) -> bytes:
-    from urllib.error import URLError
     from urllib.request import urlopen
 
     try:
         with urlopen(url, timeout=DOWNLOAD_TIMEOUT_SECONDS) as answer:
             content: bytes = answer.read()
             return content
-    except (URLError, OSError) as error:
+    except OSError as error:
         raise DataError(
             f"{url}: could not be fetched ({error}); set NEWFOUND_DATA to a folder that holds the files"
         ) from None

@@ -1,26 +1,25 @@
-"""The commands about how good a model is without labels: audit, thresholds, and why a prediction was made."""
+"""The commands about a model's intents: how good they are without labels, their groups, and what became of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from newfound import defaults
-from newfound.cli.options import DeviceOption, FileOptions, ModelArgument, ModelEncoderOption, share
-from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import print_json, print_table, printable
+from newfound.cli.options import ModelArgument, ModelEncoderOption, share
+from newfound.cli.show import examples, print_json, print_table, printable
 from newfound.errors import DataError, SettingsError
 from newfound.text import percent, shorten
 
 if TYPE_CHECKING:
     from newfound.algorithms.audit import Estimate
+    from newfound.model.types import Prediction
     from newfound.review.explaining import Explanation
-    from newfound.training.progress import Reporter
     from newfound.workflows.auditing import AuditResult, LogAudit
-    from newfound.workflows.prediction import PredictRequest
+    from newfound.workflows.comparing import DiffIntent, IntentChange
 
 MAX_WRONG_SHOWN = 5
 ANSWERS = {"y": True, "n": False, "u": None}
@@ -79,8 +78,6 @@ def _print_audit(result: AuditResult, accuracy: Estimate) -> None:
     print(f"accuracy {_interval(accuracy)} in nine of ten audits, from {result.answered} answers.")
     if result.more_questions:
         print(f"About {result.more_questions} more questions make it ±3 points.")
-    if result.outdated:
-        print(f"{result.outdated} answers do not count: their intents were merged, divided or rejected since.")
     print()
     rows = [(i.name, _interval(i.accuracy), f"{i.yes} of {i.answered}") for i in result.intents]
     print_table(("intent", "accuracy", "yes"), rows)
@@ -96,27 +93,17 @@ def _interval(estimate: Estimate) -> str:
 
 def thresholds(
     model: ModelArgument,
-    files: FileOptions,
     precision: Annotated[str | None, typer.Option(help="The share of predictions to be right, e.g. `95%`.")] = None,
-    labelled: Annotated[
-        Path | None, typer.Option(help="A file of labelled utterances that the model has not learned from.")
-    ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take the thresholds away.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the thresholds as JSON.")] = False,
     encoder: ModelEncoderOption = None,
-    device: DeviceOption = defaults.DEVICE,
 ) -> None:
     """Write the least probability of each intent that keeps a promised precision; predictions say if they reach it."""
-    from newfound.workflows.thresholding import thresholds as run_workflow
+    from newfound.workflows.auditing import thresholds as run_workflow
 
     if remove is (precision is not None):
         raise SettingsError("say which precision is promised with --precision 95%, or take thresholds away: --remove")
     wanted = share(precision, "--precision")
-    settings: dict[str, Any] = {"encoder": encoder, "device": device, "read": files.read_options()}
-    result = run_workflow(model, wanted, labelled, **settings, reporter=reporter_for_terminal())
-    if as_json:
-        print_json(asdict(result))
-        return
+    result = run_workflow(model, wanted, encoder=encoder)
     if wanted is None:
         print(f"Took the thresholds of {model} away")
         return
@@ -128,30 +115,79 @@ def thresholds(
         ("intent", "threshold", "precision", "above"),
         [*rows, ("in all", "", percent(result.expected), percent(result.coverage))],
     )
-    if any(i.precision is None for i in result.intents):
-        print(f"\n–: no utterance of this intent in the logs is sure enough for {percent(wanted)}.")
-        print(
-            "Its threshold is the probability from which on a prediction of any intent is sure enough, if there is one."
-        )
-    if not result.answers and not result.labelled:
-        print("\nThe precision is the model's own estimate. Answers of `newfound audit`, or --labelled, make it surer.")
     print("Predictions now have above_threshold.")
 
 
-def print_explanations(request: PredictRequest, reporter: Reporter | None) -> None:
-    """Print why texts get their intents, as they arrive."""
-    from newfound.workflows.prediction import stream_predictions
+def group(
+    model: ModelArgument,
+    levels: Annotated[
+        str | None, typer.Option(help="Numbers of groups, one for each level, e.g. `8,30`. By default one level.")
+    ] = None,
+    encoder: ModelEncoderOption = None,
+) -> None:
+    """Put known and new intents into groups of related ones, at one level or several, and store them in the model."""
+    from newfound.workflows.grouping import group as run_workflow
 
-    for batch in stream_predictions(request, reporter=reporter):
+    try:
+        numbers = None if levels is None else [int(number) for number in levels.split(",")]
+    except ValueError:
+        raise SettingsError(f"--levels {levels}: give whole numbers, such as 8 or 8,30") from None
+    result = run_workflow(model, numbers, encoder=encoder)
+    shown = [(i.path or "", i.name, i.status, f"{i.size:,}") for i in result.intents]
+    print_table(("group", "intent", "status", "size"), shown)
+    counted = " and ".join(map(str, result.levels))
+    print(f"\n{counted} groups, stored in {model}: predictions and exports have them as `path`")
+
+
+def diff(
+    before: Annotated[Path, typer.Argument(help="The folder of the earlier model.")],
+    after: Annotated[Path, typer.Argument(help="The folder of the later model.")],
+    show_kept: Annotated[bool, typer.Option("--all", help="Show the intents that were kept as well.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    encoder: ModelEncoderOption = None,
+) -> None:
+    """Compare two models as they are reviewed: which intents were kept, renamed, split or merged, are new or gone."""
+    from newfound.workflows.comparing import diff as run_workflow
+
+    result = run_workflow(before, after, encoder=encoder)
+    if as_json:
+        print_json({"counts": result.counts, **asdict(result)})
+        return
+    earlier, later = (printable(folder.resolve().name) for folder in (before, after))
+    counted = ", ".join(f"{n} {change}" for change, n in result.counts.items() if n)
+    print(f"{earlier}: {result.utterances_before:,} utterances; {later}: {result.utterances_after:,}")
+    print(f"{result.shared:,} utterances are in both. Intents: {counted}")
+    shown = [change for change in result.changes if show_kept or change.change != "kept"]
+    if shown:
+        print()
+        rows = [(c.change, _intents(c.before), _intents(c.after), _ids(c), _examples(c)) for c in shown]
+        print_table(("", "before", "after", "id", "utterances"), rows)
+
+
+def _intents(intents: tuple[DiffIntent, ...]) -> str:
+    return "\n".join(f"{intent.name} ({intent.size:,})" for intent in intents)
+
+
+def _ids(change: IntentChange) -> str:
+    return "\n".join(intent.id for intent in change.after or change.before)
+
+
+def _examples(change: IntentChange) -> str:
+    """Return an utterance of each intent of the side with more intents, where a reader must know what they are."""
+    side = change.before if len(change.before) > len(change.after) else change.after
+    count = 2 if len(side) == 1 else 1
+    return "" if change.change == "kept" else "\n".join(examples(i.examples, count=count, width=60) for i in side)
+
+
+def print_explanations(batches: Iterable[Sequence[tuple[int, Prediction]]]) -> None:
+    """Print why texts get their intents, as they arrive."""
+    for batch in batches:
         for _, prediction in batch:
             print(printable(_in_words(cast("Explanation", prediction))), end="\n\n")
 
 
 def _in_words(e: Explanation) -> str:
-    marked = e.text
-    for effect in sorted(e.words, key=lambda word: -word.start):
-        marked = f"{marked[: effect.start]}[{effect.word}]{marked[effect.end :]}"
-    lines = [marked, f"  {e.intent or 'no intent'} {percent(e.probability)}"]
+    lines = [e.text, f"  {e.intent or 'no intent'} {percent(e.probability)}"]
     if e.runner_up is not None:
         lines.append(f"  runner-up: {e.runner_up.intent} {percent(e.runner_up.probability)}")
     for word in e.words:

@@ -1,0 +1,31 @@
+"""The names that `newfound` offers; `__init__.py` imports each of them when it is first used."""
+
+from newfound.data.corpus import Corpus as Corpus
+from newfound.data.task import partition as partition
+from newfound.encoders.encoder import load_encoder as load_encoder
+from newfound.methods.consensus import Consensus as Consensus
+from newfound.methods.deepaligned import DeepAligned as DeepAligned
+from newfound.methods.deepaligned_mix import DeepAlignedMix as DeepAlignedMix
+from newfound.methods.dpl import DPL as DPL
+from newfound.methods.e2e import E2E as E2E
+from newfound.methods.kmeans import KMeans as KMeans
+from newfound.model.classifier import IntentModel as IntentModel
+from newfound.model.types import Intent as Intent
+from newfound.review.reviewed import load as load
+from newfound.version import __version__ as __version__
+from newfound.workflows.auditing import audit as audit
+from newfound.workflows.auditing import thresholds as thresholds
+from newfound.workflows.checking import check as check
+from newfound.workflows.comparing import diff as diff
+from newfound.workflows.discovery import discover as discover
+from newfound.workflows.discovery import estimate as estimate
+from newfound.workflows.evaluation import evaluate as evaluate
+from newfound.workflows.exporting import export as export
+from newfound.workflows.grouping import group as group
+from newfound.workflows.prediction import predict as predict
+from newfound.workflows.prediction import write_predictions as write_predictions
+from newfound.workflows.publishing import push as push
+from newfound.workflows.resizing import resize as resize
+from newfound.workflows.trending import trends as trends
+from newfound.workflows.updating import refit as refit
+from newfound.workflows.updating import update as update

@@ -1,0 +1,194 @@
+"""Work that takes long: workflows in processes of their own, and requests that take turns to have such work done."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fastapi import Request
+from starlette.exceptions import HTTPException
+
+from newfound.encoders.encoder import Encoder
+from newfound.errors import NewfoundError
+from newfound.model.folder import load
+from newfound.threads import THREADS_VARIABLE, inference_threads
+from newfound.training.progress import Reporter, Task
+
+logger = logging.getLogger("newfound.serve")
+NICENESS = 10  # beside predictions that want all cores, it gets about a tenth of one, so that it comes to its end
+SAFE_PATH_VARIABLE = "PYTHONSAFEPATH"  # the folder in which the server was started is no place for modules
+TOKENIZER_THREADS_VARIABLE = "RAYON_NUM_THREADS"
+PRELOADED_MODULES = ["newfound.serve.jobs", "newfound.serve.uploads", "newfound.methods.consensus", "threadpoolctl"]
+MAX_WAITING = 16  # requests that wait or are under way, of all clients together
+MAX_WAITING_PER_CLIENT = 4
+RETRY_AFTER = {"retry-after": "5"}
+T = TypeVar("T")
+Report = Callable[..., None]  # is called with the kind of a report and its values
+
+
+class WorkFailed(Exception):
+    """The work ended for a reason that no client can change."""
+
+
+def run_with_encoder(workflow: Callable[..., T], folder: Path, found: str | Encoder | None, **options: Any) -> T:
+    """Call a workflow with the encoder of a model, which lies in `found` if it is not where the model expects it."""
+    return workflow(encoder=load(folder, encoder=found).encoder, **options)
+
+
+async def run_in_process(work: Callable[..., T], report: Report) -> T:
+    """Do some work in another process and return its result; `report` is called with each report of progress.
+
+    The work takes a `reporter`, and it can be pickled, with all its other arguments. The process takes at most half of
+    the cores and has a low priority, so that predictions go first. If this is cancelled, or the server ends, the
+    process is killed.
+
+    Raises:
+        NewfoundError: The work cannot be done as it was asked for.
+        WorkFailed: It failed otherwise.
+    """
+    starting = asyncio.create_task(asyncio.to_thread(_start, work))
+    try:
+        process, connection = await asyncio.shield(starting)
+        while True:
+            kind, *values = await asyncio.to_thread(connection.recv)
+            if kind == "done":
+                result: T = values[0]
+                return result
+            if kind == "failed":
+                raise values[0]
+            report(kind, *values)
+    except (EOFError, ConnectionError):
+        await asyncio.to_thread(process.join)
+        raise WorkFailed(f"its process ended with code {process.exitcode}; was there enough memory?") from None
+    finally:
+        process, _ = await starting  # which cannot be interrupted
+        process.kill()
+        await asyncio.to_thread(process.join)
+
+
+def _start(work: Callable[..., Any]) -> tuple[BaseProcess, Connection]:
+    """Start a process. All but the first come from one that has imported everything already, where there is fork."""
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    context: Any = multiprocessing.get_context(method)
+    context.set_forkserver_preload(PRELOADED_MODULES)
+    threads = max(1, inference_threads() // 2)
+    ours, theirs = context.Pipe()
+    process: BaseProcess = context.Process(target=_main, args=(work, theirs, threads, NICENESS), daemon=True)
+    os.environ.setdefault(SAFE_PATH_VARIABLE, "1")
+    with theirs:
+        process.start()
+    return process, ours
+
+
+def _main(work: Callable[..., Any], connection: Connection, threads: int, niceness: int) -> None:
+    """Do the work, and send its result."""
+    if hasattr(os, "nice"):
+        os.nice(niceness)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
+    logging.basicConfig(stream=sys.stderr, format="newfound: %(levelname)s: %(message)s", level=logging.WARNING)
+    os.environ[THREADS_VARIABLE] = os.environ[TOKENIZER_THREADS_VARIABLE] = str(threads)  # of what is imported later
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(threads)
+    torch.set_num_threads(threads)
+    threading.Thread(target=_end_with_the_server, args=(connection,), daemon=True).start()
+    try:
+        connection.send(("done", work(reporter=_SendingReporter(connection))))
+    except (NewfoundError, OSError) as error:
+        connection.send(("failed", NewfoundError(str(error))))
+    except Exception as error:
+        logger.exception("work in the background failed")
+        connection.send(("failed", WorkFailed(f"{type(error).__name__}; the server's log says more")))
+
+
+def _end_with_the_server(connection: Connection) -> None:
+    """Wait for the end of the connection: the server sends nothing, and closes it when it ends."""
+    try:
+        connection.recv_bytes()
+    except (EOFError, OSError):
+        os._exit(0)
+
+
+class _SendingReporter(Reporter, Task):
+    """Sends the progress of the work to the server, as the names and arguments of a reporter's methods."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def note(self, message: str) -> None:
+        self._connection.send(("note", message))
+
+    def warn(self, message: str) -> None:
+        self._connection.send(("warn", message))
+
+    @contextmanager
+    def task(self, title: str, total: int) -> Iterator[Task]:
+        self._connection.send(("task", title, total))
+        yield self
+
+    def advance(self, note: str = "", steps: int = 1) -> None:
+        self._connection.send(("advance", steps))
+
+
+class WorkQueue:
+    """Does the work of requests that read many texts and answer at once, one after the other."""
+
+    def __init__(self) -> None:
+        self._n_waiting_of_client: Counter[str] = Counter()
+        self._turn = asyncio.Lock()
+        self._stopped = asyncio.Event()
+
+    async def run(self, request: Request, work: Callable[..., T], *, seconds: float | None = None) -> T:
+        """Do the work of a request when those before it are answered, or refuse it if too many wait.
+
+        The work ends if the client leaves, if the server stops, or with a `TimeoutError` after so many seconds.
+        """
+        working = asyncio.create_task(self._run_in_turn(request.scope["state"]["client"], work, seconds))
+        others = [asyncio.ensure_future(request.receive()), asyncio.create_task(self._stopped.wait())]
+        try:
+            await asyncio.wait([working, *others], return_when=asyncio.FIRST_COMPLETED)
+            if self._stopped.is_set():
+                raise HTTPException(503, "the server is stopping")
+            if not working.done():
+                raise HTTPException(499, "the client has left")
+            return working.result()
+        finally:
+            for task in (working, *others):
+                task.cancel()
+            await asyncio.gather(working, *others, return_exceptions=True)
+
+    def stop(self) -> None:
+        """End the work under way. Requests that wait are answered with 503."""
+        self._stopped.set()
+
+    async def _run_in_turn(self, client: str, work: Callable[..., T], seconds: float | None) -> T:
+        if self._n_waiting_of_client[client] >= MAX_WAITING_PER_CLIENT:
+            what = "your earlier requests of this kind are not answered yet; wait for them"
+            raise HTTPException(429, what, RETRY_AFTER)
+        if self._n_waiting_of_client.total() >= MAX_WAITING:
+            raise HTTPException(503, "too many requests of this kind are waiting; try again later", RETRY_AFTER)
+        self._n_waiting_of_client[client] += 1
+        try:
+            async with self._turn, asyncio.timeout(seconds):
+                return await run_in_process(work, _log_warning)
+        finally:
+            self._n_waiting_of_client[client] -= 1
+            self._n_waiting_of_client += Counter()  # forgets clients that wait for nothing
+
+
+def _log_warning(kind: str, *values: Any) -> None:
+    if kind == "warn":
+        logger.warning("%s", values[0])
