@@ -17,7 +17,7 @@ from benchmarks.harness.cells import GAMMAS, IMBALANCES, VARIANTS, Cell
 from benchmarks.harness.partitions import WHOLE_DATASETS
 
 from newfound.errors import SettingsError
-from newfound.methods.registry import method_named
+from newfound.methods.registry import method_entry
 
 ALL_BENCHMARKS = ("GID-SD", "GID-CD", "GID-MD")
 EFFORT_BY_TUNE = {"heads": "quick", "layers": "standard"}  # of the consensus, in logs of new intents only
@@ -109,7 +109,7 @@ class Experiment:
         if methods:
             for method in methods:
                 if method not in BASELINES:
-                    method_named(method)
+                    method_entry(method).load()
             own = {row.method for row in self.rows}
             rows = tuple(row for row in self.rows if row.method in methods)
             rows += tuple(Row(m, v) for m in methods if m not in own for v in self._shared_variants())

@@ -22,7 +22,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import NewfoundError
 from newfound.methods.base import Discoverer
 from newfound.methods.context import Watch, watch_nothing
-from newfound.methods.registry import method_entry, method_named
+from newfound.methods.registry import method_entry
 from newfound.model.classifier import versions
 from newfound.training.devices import pick_device
 from newfound.training.progress import Reporter
@@ -196,7 +196,7 @@ def _method_of(
     cell: Cell, encoder: Encoder, device: str, task: DiscoveryTask, settings: dict[str, Any] | None
 ) -> Discoverer:
     settings = {**cell_settings(cell, task), **(settings or {})}
-    return method_named(cell.method)(encoder=encoder, tune=cell.tune, device=device, seed=cell.seed, **settings)
+    return method_entry(cell.method).load()(encoder=encoder, tune=cell.tune, device=device, seed=cell.seed, **settings)
 
 
 def _fit(
@@ -291,7 +291,7 @@ def measure(
     """Measure the seconds of each phase of a fit and the seconds per epoch."""
     corpus = task.observed_train
     common = {"n_new": len(task.new), "encoder": encoder, "tune": tune, "device": device, **settings}
-    make = method_named(method)
+    make = method_entry(method).load()
     # The first fit is not timed: it compiles kernels, fills caches and starts threads.
     make(**{**common, "pretrain_epochs": 1}, epochs=1).fit(corpus.texts, corpus.labels)
     fitted = make(**{"pretrain_epochs": epochs, **common}, epochs=epochs)

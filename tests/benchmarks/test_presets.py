@@ -10,14 +10,14 @@ from benchmarks.harness.presets import PRESETS, preset_settings
 from benchmarks.harness.running import cell_settings
 
 from newfound.errors import SettingsError
-from newfound.methods.registry import method_named
+from newfound.methods.registry import METHODS
 
 SHORT = {"n_new": 2, "epochs": 4, "pretrain_epochs": 3, "joint_epochs": 2, "batch_size": 64, "device": "cpu"}
 
 
 @pytest.mark.parametrize(("method", "name"), [(method, name) for method, names in PRESETS.items() for name in names])
 def test_a_preset_can_be_fitted(method, name, tiny_encoder, themed):
-    make = method_named(method)
+    make = METHODS[method].load()
     short = {key: value for key, value in SHORT.items() if key in make().get_params(deep=False)}
     settings = {**preset_settings(method, name, "clinc150"), **short}
     fitted = make(encoder=tiny_encoder, tune="last", **settings).fit(themed.texts, themed.labels)

@@ -17,12 +17,12 @@ from newfound.methods.context import watch_nothing
 from newfound.methods.deepaligned_mix import _name_columns
 from newfound.methods.dpl import PrototypeNetwork
 from newfound.methods.fitted import surplus_columns
-from newfound.methods.registry import METHODS, method_named
+from newfound.methods.registry import METHODS
 from newfound.model.network import CosineClassifier
 from newfound.training.run import Run
 
 FAST = {"n_new": 2, "epochs": 4, "pretrain_epochs": 3, "batch_size": 64, "device": "cpu"}
-CLASSES = {name: method_named(name) for name in METHODS}
+CLASSES = {name: METHODS[name].load() for name in METHODS}
 METHOD = pytest.mark.parametrize("method", CLASSES.values(), ids=CLASSES)
 NEURAL = pytest.mark.parametrize("method", [DPL, E2E])
 

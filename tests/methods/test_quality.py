@@ -15,7 +15,7 @@ from newfound.algorithms.metrics import accuracy, map_clusters, strict_scores
 from newfound.data.demo_corpus import load_demo
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import load_encoder
-from newfound.methods.registry import method_named
+from newfound.methods.registry import METHODS
 from newfound.paths import feature_cache_dir
 from newfound.training.run import Run
 
@@ -32,7 +32,7 @@ def fit(method, train, **settings):
     """Return a model that encodes no text that was encoded before."""
     _, encoder, memory = demo()
     settings = {"encoder": encoder, "tune": "heads", "device": "cpu", **settings}
-    fitted = method_named(method)(**settings).fit(train.texts, train.labels, run=Run(memory=memory))
+    fitted = METHODS[method].load()(**settings).fit(train.texts, train.labels, run=Run(memory=memory))
     return fitted.model_.with_cache(encoder.cache)
 
 

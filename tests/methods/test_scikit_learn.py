@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 import newfound
 from conftest import themed_corpus
 from newfound.errors import DataError, SettingsError
-from newfound.methods.registry import METHODS, method_named
+from newfound.methods.registry import METHODS
 
 FAST = {"n_new": 2, "epochs": 4, "pretrain_epochs": 3, "batch_size": 64, "device": "cpu", "tune": "heads"}
 
@@ -27,7 +27,7 @@ def fitted(tiny_encoder, themed):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_parameters_are_read_set_and_cloned(name, tiny_encoder):
-    method = method_named(name)(encoder=tiny_encoder, n_new=3, seed=7)
+    method = METHODS[name].load()(encoder=tiny_encoder, n_new=3, seed=7)
     copy = clone(method)
     assert copy is not method
     assert copy.get_params() == method.get_params()
@@ -43,7 +43,7 @@ def test_parameters_are_read_set_and_cloned(name, tiny_encoder):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_an_unfitted_method_says_so(name, tiny_encoder):
-    method = method_named(name)(encoder=tiny_encoder)
+    method = METHODS[name].load()(encoder=tiny_encoder)
     assert not hasattr(method, "classes_")
     assert not hasattr(method, "intents")
     with pytest.raises(NotFittedError):
@@ -59,7 +59,7 @@ def test_a_method_keeps_the_contract_of_estimators(name, tiny_encoder):
     """What scikit-learn's `check_estimator` asks of estimators, as far as it holds for texts with partial labels."""
     corpus = themed_corpus(per_theme=12)
     texts, labels = list(corpus.texts), list(corpus.labels)
-    method = method_named(name)(encoder=tiny_encoder, **FAST)
+    method = METHODS[name].load()(encoder=tiny_encoder, **FAST)
     parameters = method.get_params()
     assert type(method)(**parameters).get_params() == parameters
     assert method.fit(texts, labels) is method
@@ -80,7 +80,7 @@ def test_a_method_keeps_the_contract_of_estimators(name, tiny_encoder):
 def test_a_method_is_a_step_of_a_pipeline_and_is_cross_validated(name, tiny_encoder):
     corpus = themed_corpus(per_theme=12)
     shouted = [text.upper() for text in corpus.texts]
-    method = method_named(name)(encoder=tiny_encoder, **{**FAST, "epochs": 20})
+    method = METHODS[name].load()(encoder=tiny_encoder, **{**FAST, "epochs": 20})
     pipeline = make_pipeline(FunctionTransformer(lambda texts: [text.lower() for text in texts]), method)
     pipeline.fit(shouted, corpus.labels)
     assert pipeline.predict(shouted) == method.predict(corpus.texts)

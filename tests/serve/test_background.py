@@ -62,6 +62,16 @@ def test_work_has_half_of_the_cores_and_a_low_priority_and_its_process_ends(monk
     ends(pid)
 
 
+@pytest.mark.parametrize("before", [None, "2"])
+def test_the_environment_of_the_server_is_as_it_was(monkeypatch, before):
+    if before is None:
+        monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    else:
+        monkeypatch.setenv("PYTHONSAFEPATH", before)
+    asyncio.run(run_in_process(works.describe, lambda *report: None))
+    assert os.environ.get("PYTHONSAFEPATH") == before
+
+
 @pytest.mark.parametrize(
     ("work", "error", "message"),
     [

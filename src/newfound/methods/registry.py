@@ -40,7 +40,3 @@ def method_entry(name: str) -> MethodEntry:
     if name not in METHODS:
         raise SettingsError(f"no method {name!r}; one of {', '.join(METHODS)}")
     return METHODS[name]
-
-
-def method_named(name: str) -> type[Discoverer]:
-    return method_entry(name).load()

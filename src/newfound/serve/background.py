@@ -34,6 +34,7 @@ PRELOADED_MODULES = ["newfound.serve.jobs", "newfound.serve.uploads", "newfound.
 MAX_WAITING = 16  # requests that wait or are under way, of all clients together
 MAX_WAITING_PER_CLIENT = 4
 RETRY_AFTER = {"retry-after": "5"}
+_STARTING = threading.Lock()  # the environment belongs to all threads
 T = TypeVar("T")
 Report = Callable[..., None]  # is called with the kind of a report and its values
 
@@ -86,9 +87,14 @@ def _start(work: Callable[..., Any]) -> tuple[BaseProcess, Connection]:
     threads = max(1, inference_threads() // 2)
     ours, theirs = context.Pipe()
     process: BaseProcess = context.Process(target=_main, args=(work, theirs, threads, NICENESS), daemon=True)
-    os.environ.setdefault(SAFE_PATH_VARIABLE, "1")
-    with theirs:
-        process.start()
+    with theirs, _STARTING:
+        is_set = SAFE_PATH_VARIABLE in os.environ
+        os.environ.setdefault(SAFE_PATH_VARIABLE, "1")  # inherited by what starts now, and by nothing else
+        try:
+            process.start()
+        finally:
+            if not is_set:
+                del os.environ[SAFE_PATH_VARIABLE]
     return process, ours
 
 

@@ -178,14 +178,10 @@ def estimate(
 ) -> Estimate:
     """Estimate the number of new intents.
 
-    The parameters that several functions have are described in `newfound.workflows`.
+    What is not listed is as in `discover`, the rest in `newfound.workflows`.
 
     Args:
-        known: Labelled utterances of the known intents: a file, a corpus, or texts and labels. None if no intent is
-            known: then all intents are discovered in the logs.
-        logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
         logs_hold: "mixed" if the logs hold known intents too, "novel" if not.
-        encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
     """
     check_choice("logs_hold", logs_hold, LogsHold)
     runtime = Runtime.of(reporter, encoder)
