@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from newfound.data.labels import label_text
+from newfound.data.said import ALONE, Said, gather
 from newfound.errors import DataError
 
 Days = tuple[tuple[str, int], ...]
@@ -22,6 +23,7 @@ class Origin:
     source: str = ""  # for instance the name of a file; empty if it is not known
     count: int = 1  # how often the utterance occurred
     days: Days = ()  # on which it occurred, and how often on each; those without a time are missing
+    said: Said = ALONE
 
 
 LABELLED, FROM_LOGS = Origin(labelled=True), Origin(labelled=False)
@@ -34,7 +36,8 @@ def merge_origins(origins: Sequence[Origin]) -> Origin:
     days = Counter[str]()
     for origin in origins:
         days.update(dict(origin.days))
-    return replace(origins[0], count=sum(origin.count for origin in origins), days=tuple(sorted(days.items())))
+    count, said = sum(origin.count for origin in origins), gather(origin.said for origin in origins).said()
+    return replace(origins[0], count=count, days=tuple(sorted(days.items())), said=said)
 
 
 @dataclass(frozen=True, slots=True)

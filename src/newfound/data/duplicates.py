@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from newfound.data.corpus import Corpus, Origin, merge_origins
+from newfound.data.said import ALONE, Gathered
 from newfound.text import words_of
 
 POSSIBLE_NUMBERS = 2**64  # the number of a text is a hash of 64 bits
@@ -77,6 +78,7 @@ class DistinctSample:
         self._kept: dict[int, tuple[int, str, Origin]] = {}
         self._counts: dict[int, int] = {}
         self._days: dict[int, Counter[str]] = {}
+        self._said: dict[int, Gathered] = {}
         self._largest: list[int] = []  # a heap of the negated numbers
         self.seen = 0  # texts, repeats included
         self.is_everything = True  # whether no text was dropped
@@ -94,12 +96,14 @@ class DistinctSample:
                 if number > -self._largest[0]:
                     return
                 dropped = -heapq.heapreplace(self._largest, -number)
-                for by_number in (self._kept, self._counts, self._days):
+                for by_number in (self._kept, self._counts, self._days, self._said):
                     by_number.pop(dropped, None)
             self._kept[number] = place, text, origin
         self._counts[number] = self._counts.get(number, 0) + origin.count
         if origin.days:
             self._days.setdefault(number, Counter()).update(dict(origin.days))
+        if origin.said is not ALONE:
+            self._said.setdefault(number, Gathered()).add(origin.said)
 
     def add_all(self, texts: Iterable[str], origins: Iterable[Origin]) -> None:
         for text, origin in zip(texts, origins, strict=True):
@@ -115,8 +119,9 @@ class DistinctSample:
     def corpus(self) -> Corpus:
         """Return the texts that were kept, in the order of the stream, without labels."""
         kept = sorted(self._kept.items(), key=lambda item: item[1][0])
-        origins = (
-            replace(origin, count=self._counts[n], days=tuple(sorted(self._days.get(n, {}).items())))
-            for n, (_, _, origin) in kept
-        )
-        return Corpus.of((text for _, (_, text, _) in kept), None, origins)
+        return Corpus.of((text for _, (_, text, _) in kept), None, (self._origin(n, o) for n, (_, _, o) in kept))
+
+    def _origin(self, number: int, first: Origin) -> Origin:
+        days = tuple(sorted(self._days.get(number, {}).items()))
+        said = self._said[number].said() if number in self._said else ALONE
+        return replace(first, count=self._counts[number], days=days, said=said)

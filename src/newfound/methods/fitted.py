@@ -64,7 +64,9 @@ def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> In
     vectors = x.float().cpu()
     names = _names(corpus, columns, vectors, corrected.shape[1], embedder)
     utterances = [
-        Utterance(text, None if column is None else names[column], o.labelled, round(p, 4), o.count, o.source, o.days)
+        Utterance(
+            text, None if column is None else names[column], o.labelled, round(p, 4), o.count, o.source, o.days, o.said
+        )
         for text, o, column, p in zip(corpus.texts, corpus.origins, columns, corrected.max(1).tolist(), strict=True)
     ]
     statuses: dict[str, Status] = {name: "known" if i < context.n_known else "new" for i, name in enumerate(names)}

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from newfound.encoders.encoder import Encoder, Pooling, Tune, load_encoder
 from newfound.encoders.registry import RELEASES
+from newfound.data.said import ALONE
 from newfound.errors import EncoderError, EncoderMismatch, ModelError, OtherWeights
 from newfound.files import CARD_FILE, MODEL_FORMAT, check_replaceable, folder_atomically, to_json
 from newfound.model.about import (
@@ -102,6 +103,9 @@ def _lines(model: IntentModel) -> Iterator[str]:
         entry = {**{f.name: getattr(u, f.name) for f in fields(Utterance)}, "intent": position[u.intent]}
         if not u.days:
             del entry["days"]
+        del entry["said"]
+        if u.said is not ALONE:
+            entry["said"] = {name: value for name, value in asdict(u.said).items() if value}
         yield json.dumps(entry, ensure_ascii=False) + "\n"
 
 

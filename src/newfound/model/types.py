@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from newfound.data.corpus import Days
+from newfound.data.said import ALONE, Said
 from newfound.text import percent
 from newfound.untrusted import parse
 
@@ -130,6 +131,7 @@ class Utterance:
         count: How often it occurred.
         source: Where it came from, for instance the name of a file; empty if it is not known.
         days: The days on which it occurred, and how often on each; empty if that is not known.
+        said: In which conversations, by whom and with what outcome it was said, as far as that is known.
     """
 
     text: str
@@ -139,6 +141,7 @@ class Utterance:
     count: int = 1
     source: str = ""
     days: Days = ()
+    said: Said = ALONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,9 @@ class Carried:
         for u, slot in zip(reviewed.assigned, slots, strict=True):
             of_rejected = None if u.text in assigned or slot is None else rejected.get(slot)
             labels.append(of_rejected if u.intent is None else u.intent)
-        origins = [Origin(u.labelled or u.text in assigned, u.source, u.count, u.days) for u in reviewed.assigned]
+        origins = [
+            Origin(u.labelled or u.text in assigned, u.source, u.count, u.days, u.said) for u in reviewed.assigned
+        ]
         found = Counter(labels)
         return cls(
             Corpus.of([u.text for u in reviewed.assigned], labels, origins),

@@ -111,7 +111,7 @@ class ReviewedModel:
             if u.labelled and u.intent is not None and u.text not in checked:
                 name = self._name_of_labelled(column_of[u.intent], of_row)
             probability = 1.0 if u.labelled or u.text in checked else round_probability(p)
-            assigned.append(Utterance(u.text, name, u.labelled, probability, u.count, u.source, u.days))
+            assigned.append(Utterance(u.text, name, u.labelled, probability, u.count, u.source, u.days, u.said))
         return assigned
 
     def _name_of_labelled(self, column: int, named: Tensor) -> str | None:

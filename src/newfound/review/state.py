@@ -208,7 +208,7 @@ def _assigned(review: Review, new_name: Mapping[str | None, str], u: Utterance) 
     by_person = review.assigned.get(u.text)
     name = new_name.get(u.intent) if by_person is None else next(iter(by_person), None)
     is_certain = u.labelled or by_person is not None
-    return Utterance(u.text, name, u.labelled, 1.0 if is_certain else u.probability, u.count, u.source, u.days)
+    return Utterance(u.text, name, u.labelled, 1.0 if is_certain else u.probability, u.count, u.source, u.days, u.said)
 
 
 def described_without_network(review: Review, intents: Sequence[Intent]) -> tuple[Intent, ...] | None:

@@ -219,6 +219,6 @@ def corpus_to_export(
     )
     if not kept:
         raise NothingToExport(counts.left_out)
-    origins = [Origin(kind == "labelled", u.source, u.count, u.days) for u, kind in kept]
+    origins = [Origin(kind == "labelled", u.source, u.count, u.days, u.said) for u, kind in kept]
     corpus = Corpus.of([u.text for u, _ in kept], [u.intent for u, _ in kept], origins)
     return replace(corpus, paths=paths or {}), counts
