@@ -16,9 +16,9 @@ from typing import Any, get_args
 import torch
 from torch import Tensor
 
+from newfound.data.said import ALONE
 from newfound.encoders.encoder import Encoder, Pooling, Tune, load_encoder
 from newfound.encoders.registry import RELEASES
-from newfound.data.said import ALONE
 from newfound.errors import EncoderError, EncoderMismatch, ModelError, OtherWeights
 from newfound.files import CARD_FILE, MODEL_FORMAT, check_replaceable, folder_atomically, to_json
 from newfound.model.about import (
