@@ -17,6 +17,7 @@ REMEDIES = {
     "address": "check its address",
     "anew": "start anew",
     "conflicts": "keep one of them, or have the first label kept, or have such texts dropped",
+    "conversation_column": "say which column holds the conversations",
     "cpu": "use the CPU",
     "discover": "discover intents first and save the model there",
     "encoder": "say where its encoder is",
@@ -42,10 +43,14 @@ REMEDIES = {
     "repeat": "repeat that fit",
     "replace": "allow it to be replaced",
     "resume": "resume it",
+    "speaker": "say whose turns are the customers'",
+    "speaker_column": "say which column says who speaks",
     "text_column": "say which column holds the text",
     "time_column": "say which column holds the times",
     "token": "give a token",
+    "user_column": "say which column holds the people",
     "utf8": "save the file as UTF-8",
+    "values_column": "name columns that are there",
     "words": "give logs that hold words",
 }
 """What can be done about an error, by key. Every interface may have other words for a key."""

@@ -216,6 +216,9 @@ declare namespace Api {
     takes_wordless: boolean;
     takes_small_talk: boolean;
     volume: Api.Volume | null;
+    conversations: number;
+    users: number;
+    means: Array<Api.Mean>;
     id: string;
     path: string | null;
     status: "known" | "accepted" | "new";
@@ -255,6 +258,9 @@ declare namespace Api {
     takes_wordless: boolean;
     takes_small_talk: boolean;
     volume: Api.Volume | null;
+    conversations: number;
+    users: number;
+    means: Array<Api.Mean>;
     id: string;
     path: string | null;
     status: "known" | "accepted" | "new";
@@ -334,6 +340,9 @@ declare namespace Api {
     takes_wordless: boolean;
     takes_small_talk: boolean;
     volume: Api.Volume | null;
+    conversations: number;
+    users: number;
+    means: Array<Api.Mean>;
     id: string;
     path: string | null;
     status: "known" | "accepted" | "new";
@@ -351,6 +360,7 @@ declare namespace Api {
     count: number;
     source: string;
     days: Array<[string, number]>;
+    said: Api.Said;
     id: number;
     checked: boolean;
   }
@@ -378,6 +388,12 @@ declare namespace Api {
     intent: string | null;
     taken: number;
     size: number;
+  }
+
+  interface Mean {
+    column: string;
+    value: number;
+    count: number;
   }
 
   interface MergeProposal {
@@ -448,6 +464,7 @@ declare namespace Api {
     count: number;
     source: string;
     days: Array<[string, number]>;
+    said: Api.Said;
     id: number;
     checked: boolean;
     other: number;
@@ -502,6 +519,7 @@ declare namespace Api {
     count: number;
     source: string;
     days: Array<[string, number]>;
+    said: Api.Said;
     id: number;
     checked: boolean;
     candidates: Array<[string, number]>;
@@ -538,6 +556,18 @@ declare namespace Api {
     estimate: Api.EstimatedNumber | null;
     changes: Array<Api.Change>;
     decisions: Array<Api.Decision>;
+  }
+
+  interface Said {
+    conversation: string;
+    turn: number;
+    before: Array<string>;
+    message: string;
+    openings: number;
+    answers: number;
+    conversations: Array<string>;
+    users: Array<string>;
+    values: Array<[string, number, number]>;
   }
 
   interface Selection {

@@ -11,6 +11,7 @@ REMEDIES = {
     "accept_some": "accept some with `newfound review apply`",
     "address": "check --ray-address",
     "anew": "start anew with --force",
+    "conversation_column": "name the column of the conversations with --conversation-column",
     "conflicts": "keep one of them, or choose --conflicts first or --conflicts drop",
     "cpu": "use --device cpu",
     "discover": "make one with `newfound discover`",
@@ -34,9 +35,13 @@ REMEDIES = {
     "repeat": "repeat that command",
     "replace": "add --force to replace it",
     "resume": "add --resume to the same command to go on with it",
+    "speaker": "name whose turns are the customers' with --speaker",
+    "speaker_column": "name the column of the speakers with --speaker-column",
     "text_column": "name the column of the utterances with --text-column",
     "time_column": "name the column of the times with --time-column",
     "token": "give a secret with --token-file",
+    "user_column": "name the column of the people with --user-column",
+    "values_column": "name columns that are there with --value-columns",
 }
 """What can be done about an error in words of the command line, by the keys of `newfound.errors.REMEDIES`."""
 

@@ -44,6 +44,9 @@ from newfound.exports.registry import EXPORTS, MODEL_EXPORTS
 from newfound.training.progress import Reporter
 
 JSON_ENDINGS = ("", ".jsonl", ".ndjson")
+MinUsersOption = Annotated[
+    int, typer.Option(min=0, help="Leave out intents that fewer people said; --user-column of discover tells people.")
+]
 EXIT_CODE_OF_CHANGES = 3  # of `trends`, for jobs that run by themselves
 
 
@@ -249,16 +252,18 @@ def inspect(
     model: ModelArgument,
     new: Annotated[bool, typer.Option("--new", help="Show only the new intents.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole description as JSON.")] = False,
+    min_users: MinUsersOption = 0,
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
+    from newfound.intents.overview import said_by
     from newfound.model.about import Description
     from newfound.model.sidecars import read_groups, with_paths
     from newfound.model.types import KnownCheck
     from newfound.workflows.assigned import read_intents
 
     about = Description.read(model).about
-    read = (i for i in read_intents(model, encoder) if not (new and i.known))
+    read = [i for i in said_by(read_intents(model, encoder), min_users) if not (new and i.known)]
     shown = with_paths(read, read_groups(model))
     intents = tuple(sorted(shown, key=lambda i: (not i.known, -i.size)))
     if as_json:
@@ -283,6 +288,7 @@ def report(
     model: ModelArgument,
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
+    min_users: MinUsersOption = 0,
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Write one HTML page about the intents, with a map of the logs. It opens offline and can be forwarded."""
@@ -292,7 +298,7 @@ def report(
     from newfound.report.page import write_page
     from newfound.review.reviewed import load_reviewed
 
-    write_page(load_reviewed(model, encoder=encoder), out, title=model.resolve().name)
+    write_page(load_reviewed(model, encoder=encoder), out, title=model.resolve().name, min_users=min_users)
     print(f"Wrote {out}; open it in a browser")
 
 

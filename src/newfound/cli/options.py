@@ -14,7 +14,7 @@ import typer
 
 from newfound import defaults
 from newfound.data.readers import READERS
-from newfound.data.rows import ReadOptions
+from newfound.data.rows import ReadOptions, Turns
 from newfound.defaults import NoIntent
 from newfound.encoders.registry import RELEASES
 from newfound.errors import SettingsError
@@ -113,11 +113,32 @@ class LogOptions:
             show_default=False,
         ),
     ] = None
+    conversation_column: Annotated[
+        str | None, typer.Option(help="The column that says to which conversation a turn belongs.")
+    ] = None
+    speaker_column: Annotated[str | None, typer.Option(help="The column that says who speaks.")] = None
+    speaker: Annotated[
+        str | None, typer.Option(help="Whose turns are the utterances. By default those of a customer or user.")
+    ] = None
+    user_column: Annotated[
+        str | None, typer.Option(help="The column that says which person wrote an utterance; hashes of it are kept.")
+    ] = None
+    value_columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns of numbers, or of yes and no, whose means each intent shows, such as `resolved,cost`.",
+        ),
+    ] = None
+    turns: Annotated[
+        Turns, typer.Option(help="Of conversations, learn from turns that state a wish (three at most), or from all.")
+    ] = "wishes"
 
     def read_options(self) -> ReadOptions:
         """Return how the file is read."""
         names = [field.name for field in fields(ReadOptions) if hasattr(self, field.name)]
-        return ReadOptions(**{name: getattr(self, name) for name in names})
+        values = {name: getattr(self, name) for name in names}
+        columns = (self.value_columns or "").split(",")
+        return ReadOptions(**{**values, "value_columns": tuple(filter(None, map(str.strip, columns)))})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from newfound.data.circumstances import may_tell_more
 from newfound.data.columns import find_columns
+from newfound.data.messages import is_list_of_messages
+from newfound.data.readers import read_objects
 from newfound.data.rows import Record, Records, Source
 from newfound.data.times import has_name_of_times
 from newfound.errors import DataError
@@ -34,6 +37,10 @@ def read_parquet(source: Source, folder: Path | None = None) -> Records:
         with _open(name, stream) as file:
             schemas[name] = file.schema_arrow
     first = next(iter(schemas))
+    if any(is_list_of_messages(name) for name in schemas[first].names):
+        whole = (record for file in streams.items() for record in _records(source, None, *file))
+        yield from read_objects(source, ((i, f"{source.name}, row {i}", record) for i, record in enumerate(whole, 1)))
+        return
     find_columns(source, f"{first}, line 1", schemas[first].names, may_be_data=False)
     wanted = [column for column in (source.report.text_column, source.report.label_column) if column is not None]
     for name, schema in schemas.items():
@@ -71,10 +78,15 @@ def _check_schema(name: str, schema: Any, wanted: Sequence[str], first: str, exp
             raise DataError(f"{name}: {found}; nothing was read")
 
 
-def _records(source: Source, wanted: Sequence[str], name: str, stream: BinaryIO | None) -> Iterator[Record]:
+def _records(source: Source, wanted: Sequence[str] | None, name: str, stream: BinaryIO | None) -> Iterator[Record]:
+    """Yield the records of a file with the wanted columns and those that say more of an utterance; None wants all."""
     with _open(name, stream) as file:
-        times = _possible_times(source, file.schema_arrow) if source.reads_times else []
-        for batch in file.iter_batches(ROWS_PER_BATCH, columns=list(dict.fromkeys([*wanted, *times]))):
+        columns = None
+        if wanted is not None:
+            times = _possible_times(source, file.schema_arrow) if source.reads_times else []
+            more = (column for column in file.schema_arrow.names if may_tell_more(column, source.options))
+            columns = list(dict.fromkeys([*wanted, *times, *more]))
+        for batch in file.iter_batches(ROWS_PER_BATCH, columns=columns):
             yield from batch.to_pylist()
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from newfound.data.columns import find_columns, has_column
 from newfound.data.compressed import GZIP_START, ZIP_START, open_gzip
 from newfound.data.delimited import DELIMITERS, fields_of, parse_delimiter, read_csv
+from newfound.data.messages import messages_of, records_of
 from newfound.data.rows import ReadOptions, Records, Source, unknown_encoding
 from newfound.errors import DataError
 
@@ -32,6 +33,7 @@ READERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "csv": ("delimited", "read_csv", (".csv",)),
     "tsv": ("delimited", "read_tsv", (".tsv", ".tab")),
     "jsonl": ("readers", "read_jsonl", (".jsonl", ".ndjson")),
+    "json": ("readers", "read_json", (".json",)),
     "parquet": ("parquet", "read_parquet", (".parquet", ".pq")),
     "text": ("readers", "read_text", (".txt", ".log")),
     "rasa": ("platforms", "read_rasa", (".yml", ".yaml")),
@@ -42,25 +44,53 @@ READERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "botpress": ("platforms", "read_botpress", ()),
 }
 FORMAT_OF_EXTENSION = {extension: format for format, (_, _, known) in READERS.items() for extension in known}
-COMPRESSIBLE_FORMATS = ("csv", "tsv", "jsonl", "text")
+COMPRESSIBLE_FORMATS = ("csv", "tsv", "jsonl", "json", "text")
 
 
 def read_jsonl(source: Source) -> Records:
     """Read JSON lines: one object a line."""
-    for number, line in enumerate(source.lines(), start=1):
-        if not line.strip():
-            continue
-        where = f"{source.name}, line {number}"
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{where}: not JSON ({error}); write one object a line") from None
+
+    def objects() -> Iterator[tuple[int, str, Any]]:
+        for number, line in enumerate(source.lines(), start=1):
+            if line.strip():
+                where = f"{source.name}, line {number}"
+                try:
+                    yield number, where, json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise DataError(f"{where}: not JSON ({error}); write one object a line") from None
+
+    return read_objects(source, objects())
+
+
+def read_json(source: Source) -> Records:
+    """Read one JSON array of objects, or one object; the line of an object is its position in the array."""
+    text = "\n".join(source.lines())
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if "Extra data" in str(error):
+            raise DataError(f"{source.name}: more than one JSON value; name the file .jsonl") from None
+        raise DataError(f"{source.name}: not JSON ({error})") from None
+    if isinstance(whole, dict) and messages_of(whole) is None:  # such as {"data": [...]}
+        whole = next((value for value in whole.values() if isinstance(value, list)), [whole])
+    found = whole if isinstance(whole, list) else [whole]
+    return read_objects(source, ((i, f"{source.name}, item {i}", item) for i, item in enumerate(found, start=1)))
+
+
+def read_objects(source: Source, objects: Iterator[tuple[int, str, Any]]) -> Records:
+    """Yield JSON objects as records; one that holds a list of messages becomes a record for each of them."""
+    for place, where, record in objects:
         if not isinstance(record, dict):
             raise DataError(f"{where}: expected a JSON object with {source.options.text_column or 'text'!r}")
-        # Among labelled and unlabelled records, the first may have no label.
-        if source.report.text_column is None or (source.report.label_column is None and source.labels == "optional"):
-            find_columns(source, where, list(record), may_be_data=False)
-        yield number, record
+        messages = messages_of(record)
+        source.report.holds_conversations |= messages is not None
+        for own in (record,) if messages is None else records_of(record, messages, place, source.options):
+            # Among labelled and unlabelled records, the first may have no label.
+            if source.report.text_column is None or (
+                source.report.label_column is None and source.labels == "optional"
+            ):
+                find_columns(source, where, list(own), may_be_data=False)
+            yield place, own
 
 
 def read_text(source: Source) -> Records:
@@ -116,7 +146,8 @@ def _is_json_record(line: str, options: ReadOptions) -> bool:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    return isinstance(record, dict) and has_column(list(record), "text", options.text_column)
+    is_object = isinstance(record, dict)
+    return is_object and (messages_of(record) is not None or has_column(list(record), "text", options.text_column))
 
 
 def format_of(name: str, chosen: str | None = None) -> str:

@@ -25,6 +25,9 @@ LabelUse = Literal["required", "optional", "ignored"]
 """Whether a file must have a column of labels, may have one, or is read without labels."""
 
 
+Turns = Literal["wishes", "all"]
+"""Which turns of customers in conversations are learned from."""
+
 Record = Mapping[str, Any]
 """The values of a row by the names of their columns. Formats without columns call them `text` and `label`."""
 Records = Iterator[tuple[int, Record]]
@@ -54,6 +57,12 @@ class ReadOptions:
         header: Whether a table starts with a line of column names. None expects one, and refuses a first line that
             looks like data; without one, columns are named by their position, from 1.
         time_column: The column of the logs that says when each utterance was said; None finds one that holds times.
+        conversation_column: The column that says to which conversation a turn belongs; None finds it by its name.
+        speaker_column: The column that says who speaks; None finds it by its name and its values.
+        speaker: Whose turns are the utterances; None takes what customers are usually called.
+        user_column: The column that says which person wrote an utterance; None finds it by its name.
+        value_columns: Columns of numbers, or of yes and no, whose means are wanted for each intent.
+        turns: "wishes" learns from turns that state a wish, at most three of a conversation, "all" from all turns.
     """
 
     text_column: str | None = TEXT_COLUMN
@@ -63,6 +72,12 @@ class ReadOptions:
     delimiter: str | None = None
     header: bool | None = None
     time_column: str | None = TIME_COLUMN
+    conversation_column: str | None = None
+    speaker_column: str | None = None
+    speaker: str | None = None
+    user_column: str | None = None
+    value_columns: tuple[str, ...] = ()
+    turns: Turns = "wishes"
 
 
 DEFAULT_READ_OPTIONS = ReadOptions()
@@ -74,12 +89,14 @@ class ReadReport:
 
     name: str  # of the file, in messages
     rows: int = 0
-    duplicates: int = 0  # this and the next five are numbers of rows; `warnings` says what they mean
+    duplicates: int = 0  # this and the next seven are numbers of rows; `warnings` says what they mean
     truncated: int = 0
     empty: int = 0
     recoded: int = 0
     unlabelled: int = 0
     undated: int = 0
+    strangers: int = 0
+    unvalued: int = 0
     first_line: dict[str, int] = field(default_factory=dict)  # with each kind of problem
     n_distinct: int | None = None  # about how many distinct utterances the logs have, if only a sample was kept
     conflicts: list[Conflict] = field(default_factory=list)  # texts with several labels, which were resolved
@@ -88,6 +105,7 @@ class ReadReport:
     text_column: str | None = None  # the one that holds the utterances
     label_column: str | None = None
     delimiter: str | None = None  # what separates the fields of a table as text
+    holds_conversations: bool = False  # whether lists of messages were found
 
     def warnings(self) -> list[str]:
         """Return one message for each kind of problem, with a count and the first line that has it."""
@@ -98,6 +116,8 @@ class ReadReport:
             "unlabelled": "without a label, skipped",
             "duplicates": "with the text of an earlier row, learned once",
             "undated": "with a time that cannot be read, kept without it",
+            "strangers": "of speakers that are neither known as customers nor as agents, left out",
+            "unvalued": "with a value that is neither a number nor yes or no, kept without it",
         }
         return [
             f"{self.name}: {count:,} {'row' if count == 1 else 'rows'} {note} (first: line {self.first_line[kind]})"

@@ -7,10 +7,11 @@ with more than one label are found, and dealt with as the caller wants.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from newfound.data.circumstances import said_in, with_circumstances
 from newfound.data.corpus import Corpus, Origin
 from newfound.data.duplicates import DistinctSample
 from newfound.data.labels import label_text
@@ -73,7 +74,8 @@ def open_rows(
     """
     report = ReadReport("standard input" if str(path) == "-" else str(path))
     source = Source(report, options=options, labels=labels, times=times)
-    return usable_rows(source, read_records(path, source), skip_unlabelled=skip_unlabelled), report
+    records = with_circumstances(read_records(path, source), source)
+    return usable_rows(source, records, skip_unlabelled=skip_unlabelled), report
 
 
 def usable_rows(source: Source, records: Records, *, skip_unlabelled: bool = False) -> Iterator[Row]:
@@ -99,7 +101,8 @@ def usable_rows(source: Source, records: Records, *, skip_unlabelled: bool = Fal
         if len(text) > MAX_TEXT_LENGTH:
             source.report.count("truncated", line)
             text = text[:MAX_TEXT_LENGTH]
-        yield Row(line, text, label, _origin(day, label is not None))
+        origin = _origin(day, label is not None)
+        yield Row(line, text, label, origin if (said := said_in(record)) is None else replace(origin, said=said))
 
 
 def _text_and_label(source: Source, where: str, record: Record) -> tuple[str, str | None]:

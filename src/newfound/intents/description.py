@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -15,9 +16,10 @@ from torch import Tensor
 from newfound.algorithms.neighbours import nearest
 from newfound.algorithms.ranking import rank_descending
 from newfound.data.duplicates import same_words
+from newfound.data.said import gather
 from newfound.intents.languages import LanguageWords, spoken_texts
 from newfound.intents.volume import weekly_volumes
-from newfound.model.types import Intent, Overlap, Status, Utterance, Volume, certainty_of
+from newfound.model.types import Intent, Mean, Overlap, Status, Utterance, Volume, certainty_of
 
 NEIGHBOURS = 10  # per utterance, for overlaps
 MAX_ROWS_FOR_OVERLAPS = 10_000  # of more rows a sample is taken, because every row is compared with every other
@@ -113,6 +115,13 @@ def overlaps(neighbours: Tensor, label: Tensor, intents: int) -> Tensor:
     return counts / counts.sum(1, keepdim=True).clamp(min=1)
 
 
+def _circumstances(utterances: Sequence[Utterance]) -> dict[str, Any]:
+    """Return in how many conversations and by how many people utterances were said, and the means of their columns."""
+    said = gather(u.said for u in utterances)
+    means = (Mean(name, round(said.sums[name] / n, 4), n) for name, n in sorted(said.counts.items()))
+    return {"conversations": len(said.conversations), "users": len(said.users), "means": tuple(means)}
+
+
 @dataclass(eq=False)
 class IntentDescriber:
     """Describes intents by their utterances. Each part is computed when it is first used.
@@ -198,6 +207,7 @@ class IntentDescriber:
             labelled=sum([u.count for u in utterances if u.labelled]),
             certainty=certainty_of(utterances),
             volume=self.volumes[intent],
+            **_circumstances(utterances),
         )
 
     def describe(self, intent: int) -> Intent:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from newfound.model.types import Utterance
+from newfound.errors import DataError
+from newfound.model.types import Intent, Utterance
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +40,10 @@ def traffic_of(utterances: Sequence[Utterance], known: Collection[str]) -> Traff
     n_none = counts[None]
     parts = (total - n_known - n_none, n_known, n_none)
     return Traffic(total, shares, *(round(n / max(1, total), 5) for n in parts))
+
+
+def said_by(intents: Sequence[Intent], min_users: int) -> list[Intent]:
+    """Return the intents that at least so many people said; the names of people were read with the logs."""
+    if min_users and not any(intent.users for intent in intents):
+        raise DataError("the logs that the model was made from do not say which people wrote", "user_column")
+    return [intent for intent in intents if intent.users >= min_users]

@@ -47,6 +47,21 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean of a column of the logs over utterances, such as the share of those that were resolved.
+
+    Attributes:
+        column: The name of the column.
+        value: The mean; yes counts as 1 and no as 0.
+        count: How many utterances have a value.
+    """
+
+    column: str
+    value: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Intent:
     """The description of one intent, as the report, the review page, `inspect` and the HTTP API show it.
 
@@ -68,6 +83,9 @@ class Intent:
         takes_wordless: Whether a text without words, such as a number, may belong to it.
         takes_small_talk: Whether a text that is nothing but small talk, such as a greeting, may belong to it.
         volume: How often it occurred in each week; None if no times are known.
+        conversations: In how many conversations it was said; 0 if that is not known.
+        users: How many people said it; 0 if that is not known.
+        means: The means of the columns that were asked for (`value_columns`).
         id: Stays with the intent when it is renamed, and from round to round; by default it is made of the name.
         path: The names of the groups that it is in, such as `travel/flights`; None if it is in no group. It lies in
             `groups.json`, and not with the intent.
@@ -89,6 +107,9 @@ class Intent:
     takes_wordless: bool = True
     takes_small_talk: bool = True
     volume: Volume | None = None
+    conversations: int = 0
+    users: int = 0
+    means: tuple[Mean, ...] = ()
     id: str = ""
     path: str | None = None
     status: Status = field(init=False, default="new")

@@ -20,7 +20,7 @@ from newfound.errors import DataError
 from newfound.files import write_atomically
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, expected_error_of
 from newfound.intents.map import map_positions
-from newfound.intents.overview import traffic_of
+from newfound.intents.overview import said_by, traffic_of
 from newfound.model.types import Intent, KnownCheck, Utterance
 from newfound.review.reviewed import ReviewedModel
 from newfound.text import percent, shorten
@@ -32,13 +32,14 @@ MAX_EXAMPLE_LENGTH = 60  # characters
 MAX_INTENTS_IN_OVERVIEW = 10
 
 
-def write_page(reviewed: ReviewedModel, path: Path, *, title: str) -> None:
-    """Write the report of a model as an HTML file."""
+def write_page(reviewed: ReviewedModel, path: Path, *, title: str, min_users: int = 0) -> None:
+    """Write the report of a model as an HTML file, without the intents that fewer than `min_users` people said."""
     utterances = reviewed.assigned
     if not any(u.intent is not None for u in utterances):
         raise DataError("no utterance belongs to any intent; there is nothing to show")
-    described = map(reviewed.identified, reviewed.describer().describe_all())
-    intents = sorted(described, key=lambda i: (i.path is None, i.path, i.known, -i.size, i.name))
+    described = list(map(reviewed.identified, reviewed.describer().describe_all()))
+    shown = said_by(described, min_users)
+    intents = sorted(shown, key=lambda i: (i.path is None, i.path, i.known, -i.size, i.name))
     is_grouped = intents[0].path is not None
     page = _render(
         title=title,
@@ -47,12 +48,15 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str) -> None:
         is_grouped=is_grouped,
         statuses={intent.name: intent.status for intent in intents},
         data={
-            "points": _points(reviewed),
+            "points": _points(reviewed, {intent.name for intent in shown}),
             "names": list(reviewed.names),
             "numbers": [reviewed.review.numbers[name] for name in reviewed.names],
             "known": sorted(reviewed.review.known),
         },
-        overview=_overview(reviewed, utterances),
+        overview=_overview(reviewed, utterances, {intent.name for intent in shown}),
+        hidden=f"{len(described) - len(shown)} intents of fewer than {min_users} people are not shown."
+        if min_users
+        else "",
         about=_about(reviewed, utterances),
         volume=_volume(intents),
         min_overlap=MIN_OVERLAP_TO_SUGGEST,
@@ -61,10 +65,10 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str) -> None:
     write_atomically(path, page.encode())
 
 
-def _points(reviewed: ReviewedModel) -> list[list[Any]]:
-    """Return x, y, the number of the intent and the text of a sample of the logs."""
+def _points(reviewed: ReviewedModel, names: set[str]) -> list[list[Any]]:
+    """Return x, y, the number of the intent and the text of a sample of the logs that are in these intents."""
     utterances = reviewed.assigned
-    shown = [i for i, u in enumerate(utterances) if u.intent is not None]
+    shown = [i for i, u in enumerate(utterances) if u.intent in names]
     logs = [i for i in shown if not utterances[i].labelled] or shown
     chosen = np.sort(np.random.default_rng(0).permutation(np.array(logs))[:MAX_POINTS])
     positions = map_positions(F.normalize(reviewed.model.utterance_vectors[chosen], dim=-1).numpy())
@@ -75,10 +79,10 @@ def _points(reviewed: ReviewedModel) -> list[list[Any]]:
     ]
 
 
-def _overview(reviewed: ReviewedModel, utterances: Sequence[Utterance]) -> dict[str, Any]:
+def _overview(reviewed: ReviewedModel, utterances: Sequence[Utterance], names: set[str]) -> dict[str, Any]:
     """Return what somebody who decides wants to know first."""
     traffic = traffic_of(utterances, reviewed.review.known)
-    new = [(name, share) for name, share in traffic.shares.items() if name not in reviewed.review.known]
+    new = [(name, share) for name, share in traffic.shares.items() if name in names - reviewed.review.known]
     return {
         "n_new": len(reviewed.names) - len(reviewed.review.known),
         "n_known": len(reviewed.review.known),

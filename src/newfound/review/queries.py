@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -162,8 +163,9 @@ class ReviewView:
     def describe_utterance(self, kind: type[Listed], i: int, **more: Any) -> Listed:
         """Return one utterance as a `ListedUtterance` or a subclass of it, whose further fields are given."""
         u = self.describer.utterances[i]
-        checked = u.text in self.reviewed.review.assigned
-        return views.extend(kind, u, **{"probability": round(u.probability, 4), "id": i, "checked": checked, **more})
+        checked, said = u.text in self.reviewed.review.assigned, replace(u.said, conversations=(), users=())
+        shown = {"probability": round(u.probability, 4), "said": said, "id": i, "checked": checked}
+        return views.extend(kind, u, **{**shown, **more})
 
     def queue(self, count: int = 20, shown: int | None = None) -> list[views.QueueItem]:
         """Return the utterances from the logs that most need a check (see `ReviewQueue`)."""
