@@ -11,7 +11,7 @@ from newfound.data.rows import ReadOptions
 from newfound.data.validation import open_rows, read_corpus
 from newfound.errors import DataError
 from newfound.training.progress import Reporter
-from newfound.workflows.conversations import keep_wishes
+from newfound.workflows.conversations import keep_wishes, with_one_turn_a_label
 
 ROLES = {"agent": "assistant", "customer": "user"}
 TALK = [
@@ -104,6 +104,19 @@ def test_small_talk_and_answers_are_left_out_and_three_turns_of_a_conversation_s
     assert set(kept.texts) < {*wishes, "I need to pay a bill"}
     alone, _ = read_corpus(table(tmp_path, ["hello", "Maria Lopez"], "text"), labels="ignored")
     assert keep_wishes(alone, Reporter()).texts == alone.texts  # only turns of conversations are judged
+
+
+def test_a_label_of_a_whole_conversation_is_that_of_its_wish(tmp_path):
+    talks = [{"topic": topic, "messages": FORMATS["roles.jsonl"][0]["messages"]} for topic in ("orders", "money")]
+    talks[1]["messages"] = [{"role": "user", "content": text} for text in ("hello", "how do I pay my bill?", "ok")]
+    corpus, _ = read_corpus(write(tmp_path / "a.jsonl", talks), ReadOptions(label_column="topic"))
+    known = with_one_turn_a_label(corpus)
+    assert known.labels == ("orders", "money")
+    assert known.texts == ("I want to cancel my order", "how do I pay my bill?")
+    by_turn, _ = read_corpus(
+        table(tmp_path, ["a,1,user,hi,greet", "a,2,user,bye,part"], "conversation,turn,role,text,label")
+    )
+    assert with_one_turn_a_label(by_turn).texts == ("hi", "bye")
 
 
 def test_german_turns_are_not_judged_by_english_words(tmp_path):

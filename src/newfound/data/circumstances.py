@@ -94,8 +94,10 @@ def find_circumstances(records: Sequence[Record], source: Source) -> Columns | N
     options = source.options
 
     def column(wanted: str | None, usual: frozenset[str], role: str) -> str | None:
-        if wanted is not None and records and wanted not in names:
-            raise ColumnMissing(source.name, wanted, role, names)
+        if wanted is not None and wanted not in names:
+            if records and source.labels != "required":  # examples of known intents need not have it
+                raise ColumnMissing(source.name, wanted, role, names)
+            return None
         return wanted or next((name for name in names if plain_name(name) in usual), None)
 
     conversation = column(options.conversation_column, CONVERSATIONS, "conversation")
@@ -203,7 +205,7 @@ class _Conversations:
             report.note(f"speakers that are neither customers nor agents: {names}")
 
     def _whose(self, record: Record) -> str:
-        if self.columns.speaker is None or (self.label_column and record.get(self.label_column)):
+        if self.columns.speaker is None:
             return "customer"
         role, customer = self._role(record), self.source.options.speaker
         if customer is not None:
@@ -212,6 +214,8 @@ class _Conversations:
             return "customer"
         if role in AGENTS or role in SYSTEMS:
             return "agent" if role in AGENTS else "system"
+        if self.label_column and record.get(self.label_column):
+            return "customer"
         self._strangers[role] += 1
         return "unknown"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from newfound.data.corpus import Corpus
-from newfound.data.said import ALONE
 from newfound.encoders.languages import UNKNOWN, likely_language
 from newfound.small_talk import is_small_talk
 from newfound.text import is_wordless
@@ -31,15 +30,31 @@ def keep_wishes(logs: Corpus, reporter: Reporter) -> Corpus:
 
 def rows_with_wishes(logs: Corpus) -> list[int]:
     """Return the rows that stand alone, and those turns of each conversation that most likely state a wish."""
-    alone = [i for i, origin in enumerate(logs.origins) if not origin.said.turn]
+    best = (own[:MAX_TURNS] for own in _turns(logs).values())
+    return sorted(_alone(logs) + [i for own in best for odds, i in own if odds > 0])
+
+
+def with_one_turn_a_label(known: Corpus) -> Corpus:
+    """Return labelled utterances; where a whole conversation has a label, the turn that most likely states a wish."""
+    rows = _alone(known)
+    for own in _turns(known).values():
+        turns = [i for _, i in own]
+        rows += turns[:1] if len({known.labels[i] for i in turns}) == 1 else turns
+    return known.take(sorted(rows))
+
+
+def _alone(corpus: Corpus) -> list[int]:
+    return [i for i, origin in enumerate(corpus.origins) if not origin.said.turn]
+
+
+def _turns(corpus: Corpus) -> dict[str, list[tuple[float, int]]]:
+    """Return the rows of each conversation with their log odds of a wish, the highest first."""
     turns: dict[str, list[tuple[float, int]]] = {}
-    for i, (text, origin) in enumerate(zip(logs.texts, logs.origins, strict=True)):
-        said = origin.said
-        if said is not ALONE and said.turn:
+    for i, (text, origin) in enumerate(zip(corpus.texts, corpus.origins, strict=True)):
+        if (said := origin.said).turn:
             context = (OPENING * said.openings + ANSWER * said.answers) / origin.count
             turns.setdefault(said.conversation, []).append((_log_odds(text) + context, i))
-    best = (sorted(own, key=lambda turn: (-turn[0], turn[1]))[:MAX_TURNS] for own in turns.values())
-    return sorted(alone + [i for own in best for odds, i in own if odds > 0])
+    return {name: sorted(own, key=lambda turn: (-turn[0], turn[1])) for name, own in turns.items()}
 
 
 def _log_odds(text: str) -> float:

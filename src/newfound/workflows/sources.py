@@ -16,7 +16,7 @@ from newfound.data.rows import DEFAULT_READ_OPTIONS, LabelUse, ReadOptions, Read
 from newfound.data.validation import check_label, check_text, collect, open_rows, write_conflicts
 from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
-from newfound.workflows.conversations import keep_wishes
+from newfound.workflows.conversations import keep_wishes, with_one_turn_a_label
 from newfound.workflows.runtime import Runtime
 
 MIN_UTTERANCES_PER_NEW_INTENT = 2  # fewer make no intent
@@ -124,7 +124,7 @@ class InputReader:
         labelled, unlabelled, n_distinct = self._read_both(known, logs)
         if (self.read_logs or self.read).turns == "wishes":
             unlabelled = keep_wishes(unlabelled, self.runtime.reporter)
-        labelled = distinct_examples(labelled)
+        labelled = distinct_examples(with_one_turn_a_label(labelled))
         _warn_of_labels(labelled, self.runtime)
         sample = self._distinct_sample(unlabelled, n_distinct)
         if not len(labelled):
