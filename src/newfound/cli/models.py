@@ -112,6 +112,9 @@ def predict(
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=0, help="Add the K most probable intents.", metavar="K")] = 0,
+    several: Annotated[
+        bool, typer.Option("--several", help="Add the parts of messages that state several wishes, with their intents.")
+    ] = False,
     threshold: Annotated[
         str | None, typer.Option(help="Return no intent if the most probable one is less probable, e.g. `0.4`.")
     ] = None,
@@ -147,6 +150,7 @@ def predict(
         "threshold": share(threshold, "--threshold"),
         "fallback": fallback,
         "top": top,
+        "several": several,
     }
     computed: dict[str, Any] = {"encoder": encoder, "device": device}
     reading: dict[str, Any] = {"read": files.read_options(), "explain": explain}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from newfound.engines.parts import divide, texts_of_spans
 from newfound.errors import SettingsError
 from newfound.model.types import Prediction
 
@@ -21,6 +22,7 @@ class PredictionLimits:
     threshold: float | None = None  # for texts whose most probable intent is less probable than this
     fallback: str | None = None  # the label of texts of no intent
     top: int = 0  # how many of the most probable intents each prediction holds
+    several: bool = False  # whether each prediction holds the parts of its message that have an intent of their own
 
     def check(self) -> None:
         for name, value in (("max_outliers", self.max_outliers), ("threshold", self.threshold)):
@@ -40,6 +42,19 @@ class PredictionLimits:
         empty = Prediction(prediction.text, self.fallback, False, prediction.probability, prediction.outlier)
         return replace(empty, top=prediction.top, above_threshold=above)
 
+    def texts_to_classify(self, messages: Sequence[str]) -> list[str]:
+        """Return the texts whose predictions are needed, each once: the messages, or all that may be parts of them."""
+        return texts_of_spans(messages) if self.several else list(dict.fromkeys(messages))
+
+    def of_messages(self, messages: Sequence[str], answers: Mapping[str, Prediction]) -> list[Prediction]:
+        """Return the predictions of messages; `answers` are those of all `texts_to_classify`, without any limit."""
+        predictions = [self.apply(answers[text]) for text in messages]
+        if not self.several:
+            return predictions
+        without_fallback = replace(self, fallback=None)
+        allowed = {text: without_fallback.apply(answer) for text, answer in answers.items()}
+        return [replace(p, intents=divide(p.text, allowed)) for p in predictions]
+
 
 DEFAULT_LIMITS = PredictionLimits()
 
@@ -58,10 +73,9 @@ class Predictor:
         self.model, self.limits, self._classify = model, limits, classify or model.classify
 
     def predictions(self, texts: Sequence[str]) -> list[Prediction]:
-        """Return one prediction for each text; texts that are repeated are encoded once."""
+        """Return one prediction for each text; what is repeated is encoded once."""
         if not all(isinstance(text, str) for text in texts):
             raise SettingsError("give a list of texts: strings, and not one string alone")
-        distinct = list(dict.fromkeys(texts))
-        answers = self._classify(distinct, top=self.limits.top) if distinct else []
-        predictions = {p.text: self.limits.apply(p) for p in answers}
-        return [predictions[text] for text in texts]
+        wanted = self.limits.texts_to_classify(texts)
+        answers = self._classify(wanted, top=self.limits.top) if wanted else []
+        return self.limits.of_messages(texts, {answer.text: answer for answer in answers})

@@ -19,7 +19,7 @@ from newfound.data.rows import MAX_TEXT_LENGTH, ReadOptions
 from newfound.data.validation import open_rows
 from newfound.engines.predictor import PredictionLimits, Predictor
 from newfound.errors import DataError, EngineError
-from newfound.exports.predictions import PREDICTION_COLUMNS, THRESHOLD_COLUMN, arrow_fields
+from newfound.exports.predictions import PARTS_COLUMN, PREDICTION_COLUMNS, THRESHOLD_COLUMN, arrow_fields
 from newfound.text import first_line, is_blank
 from newfound.training.progress import Reporter
 
@@ -61,9 +61,10 @@ class Worker:
         texts = ["" if is_blank(text) else text.strip()[:MAX_TEXT_LENGTH] for text in values]
         answers = iter(self._predictor.predictions([text for text in texts if text]))
         rows = [asdict(next(answers)) if text else {"intent": limits.fallback} for text in texts]
-        taken = {*PREDICTION_COLUMNS, THRESHOLD_COLUMN, "top"}
+        taken = {*PREDICTION_COLUMNS, THRESHOLD_COLUMN, PARTS_COLUMN, "top"}
         batch = batch.rename_columns([f"input_{name}" if name in taken else name for name in batch.column_names])
-        columns = (*PREDICTION_COLUMNS, *([THRESHOLD_COLUMN] if self._predictor.model.thresholds else []))
+        optional = {THRESHOLD_COLUMN: self._predictor.model.thresholds, PARTS_COLUMN: limits.several}
+        columns = (*PREDICTION_COLUMNS, *(name for name, is_wanted in optional.items() if is_wanted))
         predicted = pyarrow.Table.from_pylist(rows, schema=pyarrow.schema(arrow_fields(limits.top, columns)))
         for name in predicted.column_names:
             batch = batch.append_column(name, predicted[name])

@@ -15,6 +15,7 @@ from newfound.model.types import Prediction
 INPUT_COLUMNS = ("line", "text")
 PREDICTION_COLUMNS = ("intent", "known", "probability", "outlier", "status", "intent_id", "path")
 THRESHOLD_COLUMN = "above_threshold"  # of models with thresholds
+PARTS_COLUMN = "intents"  # of predictions with the parts of messages
 ALL_COLUMNS = (*INPUT_COLUMNS, *PREDICTION_COLUMNS)
 Row = dict[str, Any]
 ROWS_PER_GROUP = 10_000  # of a Parquet file; it is written in groups, so that a long input is not held in memory
@@ -51,8 +52,9 @@ def write_batches(
 def _row(line: int, prediction: Prediction, top: int, columns: Sequence[str]) -> Row:
     """Return the columns, `top` if it is wanted, and what an explanation has besides."""
     row = {"line": line, **asdict(prediction)}
-    above, ranked = row.pop(THRESHOLD_COLUMN), row.pop("top")
-    row |= {THRESHOLD_COLUMN: above} if THRESHOLD_COLUMN in columns else {}
+    optional = {name: row.pop(name) for name in (THRESHOLD_COLUMN, PARTS_COLUMN)}
+    ranked = row.pop("top")
+    row |= {name: value for name, value in optional.items() if name in columns}
     return row | ({"top": ranked} if top else {})
 
 
@@ -73,9 +75,15 @@ def write_csv(stream: BinaryIO, batches: Iterable[list[Row]], top: int, columns:
 
 def _cells(row: Row, top: int) -> list[Any]:
     ranked = row.pop("top", ())
-    cells = [str(value).lower() if isinstance(value, bool) else value for value in row.values()]
+    cells = [_cell(value) for value in row.values()]
     cells += [cell for one in ranked for cell in (one["intent"], one["probability"])]
     return cells + [None] * (2 * (top - len(ranked)))
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, tuple):  # the parts of a message
+        return json.dumps(value, ensure_ascii=False)
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def write_parquet(stream: BinaryIO, batches: Iterable[list[Row]], top: int, columns: Sequence[str]) -> None:
@@ -107,6 +115,8 @@ def arrow_fields(top: int, columns: Sequence[str]) -> list[tuple[str, Any]]:
     ranked = pyarrow.list_(pyarrow.struct([("intent", pyarrow.string()), ("probability", pyarrow.float64())]))
     special = {"line": pyarrow.int64(), "known": pyarrow.bool_(), THRESHOLD_COLUMN: pyarrow.bool_()}
     special |= {"probability": pyarrow.float64(), "outlier": pyarrow.float64()}
+    part = [("intent", pyarrow.string()), ("probability", pyarrow.float64())]
+    special[PARTS_COLUMN] = pyarrow.list_(pyarrow.struct([*part, ("start", pyarrow.int64()), ("end", pyarrow.int64())]))
     fields = [(name, special.get(name, pyarrow.string())) for name in columns]
     return [*fields, *([("top", ranked)] if top else [])]
 

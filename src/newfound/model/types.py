@@ -248,6 +248,23 @@ class RankedIntent:
 
 
 @dataclass(frozen=True, slots=True)
+class MessagePart:
+    """A part of a message that has an intent of its own.
+
+    Attributes:
+        intent: The name of the intent.
+        probability: The probability of the intent.
+        start: The position of its first character in the message.
+        end: The position after its last character.
+    """
+
+    intent: str
+    probability: float
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     """The classification of one text.
 
@@ -268,6 +285,8 @@ class Prediction:
         path: The names of the groups that the intent is in, such as `travel/flights`; None if it is in no group.
         above_threshold: Whether the probability reaches the threshold of the intent (`newfound thresholds`), so that
             the promised precision holds; None if the model has no thresholds.
+        intents: The parts of a message that states several wishes, one if it stays whole, none without an intent; None
+            if they were not asked for.
     """
 
     text: str
@@ -280,6 +299,7 @@ class Prediction:
     intent_id: str | None = None
     path: str | None = None
     above_threshold: bool | None = None
+    intents: tuple[MessagePart, ...] | None = None
 
 
 def certainty_of(utterances: Iterable[Utterance]) -> float | None:

@@ -16,6 +16,7 @@ MAX_CHARACTERS_IN_A_BATCH = 8_000  # and the last text
 MIN_COUNTED_CHARACTERS = 63  # of a text, so that a batch has at most 127 texts
 MAX_COUNTED_CHARACTERS = 1_000  # the encoder cuts longer texts, so they take no more time
 MAX_WAITING_TEXTS = 1_024
+MAX_TEXTS_AT_ONCE = MAX_WAITING_TEXTS // 4  # of one request
 
 
 class Batcher(Generic[Answer]):
@@ -63,6 +64,13 @@ class Batcher(Generic[Answer]):
             for future in answers:
                 future.cancel()  # if another text of the request has failed, or the client has left
             self.waiting -= len(texts)
+
+    async def ask_all(self, texts: Sequence[str]) -> list[Answer]:
+        """Return one answer for each of many texts, of which only so many wait at a time as leave room for others."""
+        answers: list[Answer] = []
+        for start in range(0, len(texts), MAX_TEXTS_AT_ONCE):
+            answers += await self.ask(texts[start : start + MAX_TEXTS_AT_ONCE])
+        return answers
 
     async def _work(self) -> None:
         """Answer one batch after the other: the texts whose turn it is, as far as they fit."""

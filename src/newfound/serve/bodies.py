@@ -89,6 +89,7 @@ class PredictBody(Body):
         default=None, description="Return no intent for texts whose most probable intent is less probable"
     )
     fallback: Name | None = Field(default=None, description="The label of texts of no intent; null by default")
+    several: bool = Field(default=False, description="Return the parts of messages that state several wishes")
     model_config = _example(texts=["where is my card?"])
 
 

@@ -26,6 +26,7 @@ from newfound.errors import DataError, MissingExtra, OutputError, SettingsError,
 from newfound.exports.predictions import (
     ALL_COLUMNS,
     FORMAT_OF_ENDING,
+    PARTS_COLUMN,
     THRESHOLD_COLUMN,
     check_pyarrow,
     check_writer,
@@ -51,6 +52,7 @@ def predict(
     max_outliers: float | None = None,
     *,
     top: int = 0,
+    several: bool = False,
     threshold: float | None = None,
     fallback: str | None = None,
     explain: bool = False,
@@ -70,13 +72,15 @@ def predict(
         max_outliers: Return no intent for texts less typical than all but this share of the labelled data; None
             returns an intent for every text.
         top: How many of the most probable intents each prediction holds.
+        several: Divide messages that state several wishes: each prediction holds its parts with an intent each, and
+            beside them the intent of the whole message.
         threshold: Return no intent for texts whose most probable intent is less probable than this.
         fallback: The label of texts of no intent: below the threshold, too untypical, or of a rejected intent.
         explain: Return an `Explanation` of each text: nearest utterances, runner-up, and the words that decide. It
             encodes each text once for every word.
     """
     runtime = Runtime.of(reporter, encoder, device)
-    limits = PredictionLimits(max_outliers, threshold, fallback, top)
+    limits = PredictionLimits(max_outliers, threshold, fallback, top, several)
     batches = stream_predictions(model, texts, limits, runtime, read=read, explain=explain)
     return [prediction for batch in batches for _, prediction in batch]
 
@@ -95,6 +99,8 @@ def stream_predictions(
     A slow pipe is answered line by line, a file in full batches.
     """
     limits.check()
+    if explain and limits.several:
+        raise SettingsError("an explanation is of a whole message; ask for its parts without it")
     if isinstance(texts, str | Path):
         rows, report = open_rows(texts, read, "ignored")
     elif len(texts):
@@ -166,6 +172,7 @@ def write_predictions(
     workers: int | None = None,
     max_outliers: float | None = None,
     top: int = 0,
+    several: bool = False,
     threshold: float | None = None,
     fallback: str | None = None,
     explain: bool = False,
@@ -193,7 +200,7 @@ def write_predictions(
         EngineError: The cluster cannot be reached, or its workers die again and again.
     """
     runtime = Runtime.of(reporter, encoder, device)
-    limits = PredictionLimits(max_outliers, threshold, fallback, top)
+    limits = PredictionLimits(max_outliers, threshold, fallback, top, several)
     limits.check()
     check_choice("engine", engine, Engine)
     path = Path(out)
@@ -236,8 +243,8 @@ def write_as_they_arrive(
     """
     first = next(batches, None)
     top = min(top, len(first[0][1].top)) if first else top
-    has_thresholds = first is not None and first[0][1].above_threshold is not None
-    columns = (*ALL_COLUMNS, *([THRESHOLD_COLUMN] if has_thresholds else []))
+    optional = () if first is None else (THRESHOLD_COLUMN, PARTS_COLUMN)
+    columns = (*ALL_COLUMNS, *(name for name in optional if getattr(first[0][1], name) is not None))
     with target as stream:
         return write_batches(format, stream, chain([] if first is None else [first], batches), top, columns)
 

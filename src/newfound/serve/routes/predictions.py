@@ -31,13 +31,14 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.post("/v1/predict", tags=["predict"])
     async def predict(body: bodies.PredictBody) -> answers.Predictions:
         """Classify a batch of utterances."""
+        limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback, several=body.several)
         try:
             async with asyncio.timeout(SECONDS_TO_ANSWER):
-                predicted = await service.batcher.ask(body.texts)
+                answered = await service.batcher.ask_all(limits.texts_to_classify(body.texts))
         except TimeoutError:
             raise HTTPException(503, "it took too long; try again with fewer texts", {"retry-after": "1"}) from None
-        limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback)
-        return answers.Predictions([replace(limits.apply(answer), top=answer.top[: body.top]) for answer in predicted])
+        predicted = limits.of_messages(body.texts, {answer.text: answer for answer in answered})
+        return answers.Predictions([replace(answer, top=answer.top[: body.top]) for answer in predicted])
 
     @app.post("/v1/evaluate", tags=["predict"])
     async def evaluate_labelled(request: Request, body: bodies.EvaluateBody) -> Evaluation:
