@@ -63,6 +63,10 @@ NoIntentOption = Annotated[
         "--no-intent", help="Utterances of the logs that are to have no intent: auto, a share such as 10%, or none."
     ),
 ]
+SeveralOption = Annotated[
+    bool,
+    typer.Option("--several", help="Divide messages of the logs that state several wishes, and learn their parts."),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier model at --out.")]
 ModelOutOption = Annotated[Path, typer.Option("--out", help="The model folder to write.")]
 
@@ -191,6 +195,7 @@ def discover(
         ),
     ] = None,
     no_intent: NoIntentOption = "auto",
+    several: SeveralOption = False,
     encoder: EncoderOption = defaults.ENCODER,
 ) -> None:
     """Find new intents in logs, and train one classifier for known and new intents."""
@@ -204,6 +209,7 @@ def discover(
         n_new=whole_number_or_auto(n_new, "--n-new"),
         logs_hold=holds,
         no_intent=share_without_intent(no_intent),
+        several=several,
         encoder=encoder,
         llm=asking.settings(),
         **files.keywords(),
@@ -256,6 +262,7 @@ def update(
         bool, typer.Option("--accept-all", help="Treat all intents of the model as known, reviewed or not.")
     ] = False,
     no_intent: NoIntentOption = "auto",
+    several: SeveralOption = False,
     encoder: ModelEncoderOption = None,
     force: ForceOption = False,
 ) -> None:
@@ -268,6 +275,7 @@ def update(
         out,
         n_new=whole_number_or_auto(n_new, "--n-new"),
         no_intent=share_without_intent(no_intent),
+        several=several,
         accept_all=accept_all,
         encoder=encoder,
         read=files.read_options(),

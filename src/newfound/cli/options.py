@@ -132,13 +132,20 @@ class LogOptions:
     turns: Annotated[
         Turns, typer.Option(help="Of conversations, learn from turns that state a wish (three at most), or from all.")
     ] = "wishes"
+    mask: Annotated[
+        str,
+        typer.Option(
+            help="What utterances are read without: mentions, links, numbers, ids, emails and files with a word on "
+            "each line, such as `ids,cities.txt`; none; or auto, what most of the logs hold.",
+        ),
+    ] = "auto"
 
     def read_options(self) -> ReadOptions:
         """Return how the file is read."""
         names = [field.name for field in fields(ReadOptions) if hasattr(self, field.name)]
         values = {name: getattr(self, name) for name in names}
-        columns = (self.value_columns or "").split(",")
-        return ReadOptions(**{**values, "value_columns": tuple(filter(None, map(str.strip, columns)))})
+        mask = None if self.mask == "auto" else () if self.mask == "none" else _names_in(self.mask)
+        return ReadOptions(**{**values, "value_columns": _names_in(self.value_columns), "mask": mask})
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +227,10 @@ def with_option_groups(command: Callable[..., Result]) -> Callable[..., Result]:
     grouped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     grouped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return grouped
+
+
+def _names_in(listed: str | None) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, (listed or "").split(","))))
 
 
 def _in_panel(annotation: Any, panel: str) -> Any:

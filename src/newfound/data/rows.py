@@ -63,6 +63,8 @@ class ReadOptions:
         user_column: The column that says which person wrote an utterance; None finds it by its name.
         value_columns: Columns of numbers, or of yes and no, whose means are wanted for each intent.
         turns: "wishes" learns from turns that state a wish, at most three of a conversation, "all" from all turns.
+        mask: What is left out of utterances: any of mentions, links, numbers, ids, emails, and names of files with a
+            word on each line. None leaves out what is in most of the logs.
     """
 
     text_column: str | None = TEXT_COLUMN
@@ -78,6 +80,7 @@ class ReadOptions:
     user_column: str | None = None
     value_columns: tuple[str, ...] = ()
     turns: Turns = "wishes"
+    mask: tuple[str, ...] | None = None
 
 
 DEFAULT_READ_OPTIONS = ReadOptions()

@@ -19,6 +19,7 @@ from newfound.errors import DataError, ModelError
 from newfound.model.arrays import Array, Names, ids_of, round_probability, text_classifier_tags
 from newfound.model.head import Head
 from newfound.model.types import Calibration, Intent, Prediction, RankedIntent, Utterance, certainty_of
+from newfound.preparation import Preparation
 from newfound.text import is_blank
 from newfound.version import __version__
 
@@ -111,8 +112,34 @@ class IntentModel:
         """The number of known intents."""
         return sum(status == "known" for status in self.head.statuses.values())
 
+    @cached_property
+    def preparation(self) -> Preparation | None:
+        """How messages are prepared before they are classified; None if they are read as they are."""
+        return Preparation.of(self.provenance)
+
+    def read(self, messages: Sequence[str]) -> tuple[Sequence[str], Array]:
+        """Return what is read of messages, [n], and its embeddings, [n, d].
+
+        Of several things that may be read of a long message, it is what is most typical of the intents.
+        """
+        if self.preparation is None:
+            return messages, self._vectors(messages)
+        readings = list(map(self.preparation.readings, messages))
+        texts = [text for own in readings for text in own]
+        vectors = self._vectors(texts)
+        if len(texts) == len(messages):
+            return texts, vectors
+        outliers = self.head.outliers(vectors)
+        rows = np.split(np.arange(len(texts)), np.cumsum([len(own) for own in readings])[:-1])
+        chosen = [int(own[outliers[own].argmin()]) for own in rows]
+        return [texts[i] for i in chosen], vectors[chosen]
+
     def transform(self, texts: Sequence[str]) -> Array:
         """Return the embeddings [n, d] of texts."""
+        return self.read(texts)[1]
+
+    def _vectors(self, texts: Sequence[str]) -> Array:
+        """Return the embeddings [n, d] of what is read."""
         if self.stored_vectors is None:
             return self.embed(texts)
         vectors = self.stored_vectors.find(texts)
@@ -128,7 +155,7 @@ class IntentModel:
 
         What a row lacks to 1 is the probability of no intent.
         """
-        return self.head.probabilities(texts, self.transform(texts))
+        return self.head.probabilities(*self.read(texts))
 
     def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return how unlike all intents each text is, from 0 to 1 (see `Prediction.outlier`)."""
@@ -149,8 +176,8 @@ class IntentModel:
             texts: The texts to classify.
             top: How many of the most probable intents each prediction holds.
         """
-        vectors, names, statuses = self.transform(texts), self.names, self.head.statuses
-        (value, best, probabilities), outliers = self.head.answers(texts, vectors), self.head.outliers(vectors)
+        (own, vectors), names, statuses = self.read(texts), self.names, self.head.statuses
+        (value, best, probabilities), outliers = self.head.answers(own, vectors), self.head.outliers(vectors)
         ranked = _ranked_intents(probabilities, names, top)
         predictions = []
         for text, i, p, o, r in zip(texts, best.tolist(), value.tolist(), outliers.tolist(), ranked, strict=True):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
+from newfound.data.duplicates import distinct
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
 from newfound.defaults import Conflicts, LogsHold, NoIntent
 from newfound.errors import SettingsError
@@ -24,6 +26,7 @@ from newfound.workflows.fitting import (
     resumable,
     settings_of_effort,
 )
+from newfound.workflows.rereading import with_second_look
 from newfound.workflows.runtime import Runtime
 from newfound.workflows.sources import InputReader, KnownSource, LogSource, check_choice, check_n_new
 
@@ -77,6 +80,7 @@ def discover(
     *,
     logs_hold: LogsHold | None = None,
     no_intent: NoIntent = defaults.NO_INTENT,
+    several: bool = False,
     encoder: str | Encoder = defaults.ENCODER,
     effort: str = defaults.EFFORT,
     tune: str = defaults.TUNE,
@@ -110,6 +114,7 @@ def discover(
         n_new: How many new intents to look for, or "auto".
         logs_hold: "mixed" if the logs hold known intents too, "novel" if not; None is the method's own default.
         no_intent: Utterances of the logs that are to belong to no intent: "auto", a share of the logs, or "none".
+        several: Divide messages of the logs that state several wishes, and learn from their parts.
         encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
         settings: More settings of the method, by name.
         resume: Go on where a stopped run with the same `out` was.
@@ -136,9 +141,14 @@ def discover(
         seed=seed,
     )
     with language_model(llm, runtime) as asked:
-        labelled, unlabelled = inputs.known_and_logs(known, logs)
+        labelled, unlabelled, preparation = inputs.known_and_logs(known, logs)
         check_n_new(n_new, unlabelled)
-        corpus, discoverer = labelled + unlabelled, entry.load()
+        first_look = partial(_first_look, runtime=runtime, n_new=n_new, logs_hold=logs_hold, seed=seed)
+        corpus = with_second_look(
+            labelled + unlabelled, preparation, first_look, several=several, reporter=runtime.reporter
+        )
+        unlabelled = distinct(corpus.unlabelled())
+        corpus, discoverer = corpus.labelled() + unlabelled, entry.load()
         chosen = settings_of_effort(discoverer, corpus, runtime, effort=effort, tune=tune, logs_hold=logs_hold)
         chosen = {"n_new": n_new, "device": runtime.device, "seed": seed, **chosen, **(settings or {})}
         if entry.takes_mixed_logs:
@@ -153,13 +163,25 @@ def discover(
             anew=overwrite and not resume,
             seconds_between_checkpoints=checkpoint_seconds,
         )
-        fit(fitted, corpus, run, llm=asked)
+        fit(fitted, corpus, run, preparation=preparation, llm=asked)
         with resumable(run):
             model = name_intents(fitted.model_, asked, runtime)
             if folder is not None:
                 model.save(folder, overwrite=overwrite, with_encoder=with_encoder, with_utterances=keep_utterances)
             run.finish()
     return DiscoverResult(model, folder, unlabelled)
+
+
+def _first_look(
+    corpus: Corpus, *, runtime: Runtime, n_new: int | Literal["auto"], logs_hold: LogsHold | None, seed: int
+) -> IntentModel:
+    """Return what the default method finds without any fine-tuning."""
+    from newfound.methods.consensus import Consensus
+    from newfound.training.run import Run
+
+    method = Consensus(encoder=runtime.encoder_to_fit(), tune="heads", device=runtime.device, n_new=n_new, seed=seed)
+    fit(method.set_params(logs=logs_hold or defaults.LOGS_HOLD), corpus, Run(reporter=runtime.reporter))
+    return method.model_
 
 
 def estimate(
@@ -187,7 +209,7 @@ def estimate(
     runtime = Runtime.of(reporter, encoder)
     choices: dict[str, Any] = {"conflicts": conflicts, "redact": redact, "max_logs": max_logs, "seed": seed}
     inputs = InputReader(runtime=runtime, read=read, read_logs=read_logs, **choices)
-    labelled, unlabelled = inputs.known_and_logs(known, logs)
+    labelled, unlabelled, _ = inputs.known_and_logs(known, logs)
     from newfound.encoders.suitability import text_warnings
     from newfound.methods.estimation import estimate_for
 

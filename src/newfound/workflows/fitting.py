@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from newfound.llm.asking import LanguageModel
     from newfound.methods.base import Discoverer
     from newfound.model.classifier import IntentModel
+    from newfound.preparation import Preparation
     from newfound.training.run import Run
 
 EFFORTS = ("auto", "quick", "standard", "best")
@@ -96,10 +97,18 @@ def language_model(
     return LanguageModel(settings, warn=runtime.reporter.warn)
 
 
-def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | None = None) -> None:
+def fit(
+    method: Discoverer,
+    corpus: Corpus,
+    run: Run,
+    *,
+    preparation: Preparation | None = None,
+    llm: LanguageModel | None = None,
+) -> None:
     """Fit; checkpoints stay until the caller has saved the model and calls `run.finish()`.
 
-    A method that asks questions may ask the language model about doubtful utterances.
+    The model will prepare messages as the corpus was prepared. A method that asks questions may ask the language model
+    about doubtful utterances.
     """
     asked: dict[str, Any] = {}
     if llm is not None and method.ASKS_QUESTIONS:
@@ -109,6 +118,8 @@ def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | No
     try:
         with resumable(run):
             method.fit(corpus, run=run, **asked)
+        if preparation is not None:
+            method.model_.provenance["preparation"] = preparation.as_dict()
     finally:
         if not run.has_checkpoint:
             run.finish()

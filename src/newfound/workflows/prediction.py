@@ -241,12 +241,14 @@ def write_as_they_arrive(
 
     The target is opened once the input and the model were looked at.
     """
-    first = next(batches, None)
-    top = min(top, len(first[0][1].top)) if first else top
-    optional = () if first is None else (THRESHOLD_COLUMN, PARTS_COLUMN)
-    columns = (*ALL_COLUMNS, *(name for name in optional if getattr(first[0][1], name) is not None))
+    first = next(batches, [])
+    columns: list[str] = [*ALL_COLUMNS]
+    if first:
+        _, prediction = first[0]
+        top = min(top, len(prediction.top))
+        columns += [name for name in (THRESHOLD_COLUMN, PARTS_COLUMN) if getattr(prediction, name) is not None]
     with target as stream:
-        return write_batches(format, stream, chain([] if first is None else [first], batches), top, columns)
+        return write_batches(format, stream, chain([first] if first else [], batches), top, columns)
 
 
 @contextmanager

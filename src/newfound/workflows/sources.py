@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
@@ -16,6 +16,7 @@ from newfound.data.rows import DEFAULT_READ_OPTIONS, LabelUse, ReadOptions, Read
 from newfound.data.validation import check_label, check_text, collect, open_rows, write_conflicts
 from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
+from newfound.preparation import Preparation, preparation_for
 from newfound.workflows.conversations import keep_wishes, with_one_turn_a_label
 from newfound.workflows.runtime import Runtime
 
@@ -92,6 +93,14 @@ def check_n_new(n_new: int | Literal["auto"], logs: Corpus) -> None:
         raise SettingsError(f"{have}, fewer than {MIN_UTTERANCES_PER_NEW_INTENT} for each new intent; lower it")
 
 
+class Inputs(NamedTuple):
+    """What a model is fitted on: known intents, logs, and how the messages of both were prepared."""
+
+    known: Corpus
+    logs: Corpus
+    preparation: Preparation
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputReader:
     """Reads known intents and logs, without repeats; how is described in `newfound.workflows`.
@@ -116,25 +125,47 @@ class InputReader:
         if type(self.max_logs) is not int or self.max_logs < 1:
             raise SettingsError(f"max_logs={self.max_logs!r} must be a whole number from 1")
 
-    def known_and_logs(self, known: KnownSource | None, logs: LogSource | None) -> tuple[Corpus, Corpus]:
-        """Return the labelled utterances of the known intents, and the logs with counts.
+    def known_and_logs(self, known: KnownSource | None, logs: LogSource | None) -> Inputs:
+        """Return the labelled utterances of the known intents, the logs with counts, and how both were prepared.
 
         Without logs, utterances of `known` that have no label are the logs; if none has a label, all are.
         """
         labelled, unlabelled, n_distinct = self._read_both(known, logs)
-        if (self.read_logs or self.read).turns == "wishes":
-            unlabelled = keep_wishes(unlabelled, self.runtime.reporter)
-        labelled = distinct_examples(with_one_turn_a_label(labelled))
+        labelled, unlabelled = with_one_turn_a_label(labelled), self._of_wishes(unlabelled)
+        preparation = preparation_for(unlabelled.texts, self.read.mask)
+        labelled, unlabelled = (self._prepared(corpus, preparation) for corpus in (labelled, unlabelled))
+        labelled = distinct_examples(labelled)
         _warn_of_labels(labelled, self.runtime)
         sample = self._distinct_sample(unlabelled, n_distinct)
         if not len(labelled):
             self.runtime.reporter.note("No known intents: all intents are discovered.")
-        return labelled, sample
+        return Inputs(labelled, sample, preparation)
 
-    def logs(self, logs: LogSource) -> Corpus:
-        """Return logs with counts."""
+    def logs(self, logs: LogSource, preparation: Preparation | None) -> Corpus:
+        """Return logs with counts, prepared as those of an earlier model were."""
         unlabelled, report = self._read_logs(logs)
+        unlabelled = self._of_wishes(unlabelled)
+        if preparation is not None:
+            unlabelled = self._prepared(unlabelled, preparation)
         return self._distinct_sample(unlabelled, report.n_distinct)
+
+    def _of_wishes(self, logs: Corpus) -> Corpus:
+        is_wanted = (self.read_logs or self.read).turns == "wishes"
+        return keep_wishes(logs, self.runtime.reporter) if is_wanted else logs
+
+    def _prepared(self, corpus: Corpus, preparation: Preparation) -> Corpus:
+        """Return a corpus without markup and what is masked; the reporter is told how many texts were changed."""
+        prepared, counts = preparation.of_corpus(corpus)
+        kinds = ", ".join((*preparation.masks, *(["words of files"] if preparation.words else [])))
+        done = {
+            "marked": "without markup, quoted messages, greetings and signatures",
+            "long": "with the sentences alone that likely state a wish, since they are long",
+            "masked": f"without {kinds}; `mask` says what is left out",
+        }
+        changes = [f"{counts[kind]:,} {how}" for kind, how in done.items() if counts[kind]]
+        if changes:
+            self.runtime.reporter.note(f"Of {len(corpus):,} utterances, {'; '.join(changes)} are read.")
+        return prepared
 
     def _read_both(self, known: KnownSource | None, logs: LogSource | None) -> tuple[Corpus, Corpus, int | None]:
         """Return labelled and unlabelled utterances, and how many distinct logs there are if these are a sample."""

@@ -105,17 +105,18 @@ def trends(
     fitted = reviewed.model.utterances
     if not fitted:
         raise ModelError("the model was saved without its utterances; discover again and keep them")
-    predictor, newer = Predictor(reviewed.classifier), DistinctSample(MAX_NEWER)
+    predictor, newer, prepare = Predictor(reviewed.classifier), DistinctSample(MAX_NEWER), reviewed.model.preparation
     in_logs = Counter({same_words(u.text): u.count for u in fitted if _is_of_logs(u)})
     again, after, unusual = Counter[str](), Counter[str | None](), Counter[str]()
     rows, report = open_source(logs, read, "ignored", times=False)
     while batch := list(islice(rows, TEXTS_AT_ONCE)):
         for prediction, row in zip(predictor.predictions([row.text for row in batch]), batch, strict=True):
+            text = row.text if prepare is None else prepare(row.text)
             after[prediction.intent] += row.origin.count
             if prediction.intent is None or prediction.outlier > MIN_OUTLIER:
-                unusual[row.text] += row.origin.count
-            newer.add(row.text, row.origin)
-            if (words := same_words(row.text)) in in_logs:
+                unusual[text] += row.origin.count
+            newer.add(text, row.origin)
+            if (words := same_words(text)) in in_logs:
                 again[words] += row.origin.count
     runtime.tell(report)
     if not after:

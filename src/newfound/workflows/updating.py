@@ -13,20 +13,23 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
-from newfound.data.duplicates import add_counts
+from newfound.data.duplicates import add_counts, distinct
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
 from newfound.defaults import NoIntent
 from newfound.errors import DecisionError
 from newfound.files import GROUPS_FILE, HISTORY_FILE
 from newfound.llm.settings import LanguageModelSettings
+from newfound.model.about import Description
 from newfound.model.hub import model_folder
 from newfound.model.sidecars import groups_as_json, promised_precision, read_groups
 from newfound.model.types import KnownCheck, unused_id
+from newfound.preparation import Preparation
 from newfound.review.state import named_by_people
 from newfound.review.store import ReviewStore
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult, OfModel
 from newfound.workflows.fitting import fit, language_model, name_intents, prepare, settings_of_effort
+from newfound.workflows.rereading import reread
 from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed
 from newfound.workflows.sources import InputReader, LogSource, check_n_new
 
@@ -130,6 +133,7 @@ def update(
     *,
     n_new: int | Literal["auto"] = "auto",
     no_intent: NoIntent = defaults.NO_INTENT,
+    several: bool = False,
     accept_all: bool = False,
     encoder: str | Encoder | None = None,
     effort: str = defaults.EFFORT,
@@ -148,7 +152,7 @@ def update(
     Known and accepted intents are known. An intent that a person has named, merged, split or put utterances into keeps
     its utterances and stays new until it is accepted. Rejected ones stay rejected.
 
-    `n_new` and `no_intent` are as in `discover`, the other parameters in `newfound.workflows`.
+    `n_new`, `no_intent` and `several` are as in `discover`, the other parameters in `newfound.workflows`.
 
     Args:
         model: A model folder whose intents were reviewed, or a loaded model.
@@ -160,7 +164,8 @@ def update(
     runtime = Runtime.of(reporter, encoder, device)
     with language_model(llm, runtime) as asked:
         settled = _settled_intents(model, accept_all=accept_all)  # before logs are read
-        newer = InputReader(runtime=runtime, read=read, redact=redact, max_logs=max_logs, seed=seed).logs(logs)
+        inputs = InputReader(runtime=runtime, read=read, redact=redact, max_logs=max_logs, seed=seed)
+        newer = inputs.logs(logs, _preparation_of(model))
         from newfound.methods.consensus import Consensus
         from newfound.training.run import Run
 
@@ -169,7 +174,7 @@ def update(
         # What the model found to be of no intent may become one together with newer logs.
         undecided = set(carried.corpus.labels) - settled - set(carried.rejected)
         counted, fresh = add_counts(carried.corpus.hiding(undecided), newer)
-        corpus = counted + fresh
+        corpus = counted + distinct(reread(fresh, reviewed.model, several=several, reporter=runtime.reporter))
         check_n_new(n_new, corpus.unlabelled())
         runtime = replace(runtime, encoder=reviewed.model.encoder)
         settings = settings_of_effort(Consensus, corpus, runtime, effort=effort, tune=tune)
@@ -181,7 +186,8 @@ def update(
             seed=seed,
             **settings,
         )
-        fit(method, corpus, Run(reporter=runtime.reporter), llm=asked)
+        preparation = reviewed.model.preparation
+        fit(method, corpus, Run(reporter=runtime.reporter), preparation=preparation, llm=asked)
         known = set(reviewed.names) if accept_all else reviewed.review.known | reviewed.review.accepted
         fitted = name_intents(method.model_, asked, runtime)
         fitted = earlier.continued_by(fitted, known)
@@ -228,7 +234,7 @@ def refit(
     if recluster:
         corpus, followed = recluster_logs(reviewed, corpus)
     method = _refit_method(reviewed, corpus, runtime, effort=effort, tune=tune, seed=seed)
-    fit(method, corpus, Run(reporter=runtime.reporter))
+    fit(method, corpus, Run(reporter=runtime.reporter), preparation=reviewed.model.preparation)
     known = reviewed.review.known | reviewed.review.accepted
     fitted = earlier.continued_by(method.model_, known)
     trained = earlier.carried.apply(fitted)
@@ -331,6 +337,13 @@ def _settled_intents(model: ModelSource, *, accept_all: bool) -> set[str]:
     if not accept_all and not review.accepted | (named - review.known) and len(review.known) < len(review.names):
         raise DecisionError("no new intent was accepted yet", "accept_some", "accept_all")
     return set(review.names) if accept_all else review.known | review.accepted | named
+
+
+def _preparation_of(model: ModelSource) -> Preparation | None:
+    """Return how the messages of a model are prepared; of a model folder, only the description is read."""
+    if isinstance(model, str | Path):
+        return Preparation.of(Description.read(model).about["provenance"])
+    return as_reviewed(model).model.preparation
 
 
 def _changes_of_update(before: ReviewedModel, after: IntentModel, known: set[str]) -> UpdateChanges:

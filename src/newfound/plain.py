@@ -1,0 +1,166 @@
+"""The plain text of a message: without markup, quoted replies, greetings, signatures and footers.
+
+Only what is marked up or has several lines is changed, so that an utterance of one line stays as it is. If nothing
+would be left, the message stays whole.
+"""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+from newfound.text import is_wordless
+
+TAG = re.compile(
+    r"</?(?:a|abbr|b|big|blockquote|body|br|center|code|dd|div|dl|dt|em|font|footer|h[1-6]|head|header|hr|html|i|img|li|"
+    r"meta|o:p|ol|p|pre|q|s|section|small|span|strike|strong|style|sub|sup|table|tbody|td|th|thead|title|tr|u|ul)"
+    r"(?:\s[^<>]*|\s*/)?>|<!--|<!doctype\b|&(?:[a-z]{2,8}|#\d{1,6}|#x[0-9a-f]{1,5});",
+    re.IGNORECASE,
+)
+ENDS_LINE = frozenset("blockquote br div dd dt h1 h2 h3 h4 h5 h6 hr li p pre table td th title tr ul ol".split())
+UNSEEN = frozenset("head script style title".split())
+QUOTE_OF_PROGRAM = re.compile(
+    r"gmail_quote|gmail_attr|yahoo_quoted|moz-cite|divrplyfwdmsg|appendonsend|protonmail_quote"
+)
+
+WROTE = "wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu"
+FROM = "from|von|de|da|van"
+HEADERS = (
+    "sent|date|to|cc|subject|reply-to|gesendet|datum|an|betreff|envoyé|à|objet|enviado|para|asunto|inviato|a|oggetto|"
+    "verzonden|aan|onderwerp|assunto"
+)
+QUOTED = re.compile(
+    rf"^\W*(?:on|am|le|el|il|op|em)\b[^\n]{{4,200}}(?:\n[^\n]{{0,100}})?\b(?:{WROTE})\b[^\n]{{0,80}}:\s*$"
+    r"|^\W*-{2,}[^\n]{0,10}\b(?:original|forwarded|ursprüngliche|weitergeleitete|d'origine|transféré|reenviado|"
+    r"originale|inoltrato|oorspronkelijk|doorgestuurd|encaminhada)\b[^\n]{0,40}$"
+    rf"|^_{{10,}}$|^\W*(?:{FROM}):[^\n]*\n(?:[^\n]*\n){{0,2}}\W*(?:{HEADERS}):",
+    re.IGNORECASE | re.MULTILINE,
+)
+HEADER = re.compile(rf"^\W*(?:{FROM}|{HEADERS}):", re.IGNORECASE)
+SUBJECT = re.compile(
+    r"^\W*(?:subject|betreff|objet|asunto|oggetto|onderwerp|assunto):\s*(?:(?:re|aw|fwd?|wg|tr|sv)\s*:\s*)*",
+    re.IGNORECASE,
+)
+GREETING = re.compile(
+    r"^(?:hi|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day)|to whom it may concern|hallo|moin|servus|"
+    r"guten (?:tag|morgen|abend)|sehr geehrte|liebe[rs]?|bonjour|bonsoir|salut|ch[eè]re?|hola|buen[oa]s|estimad[oa]s?|"
+    r"querid[oa]s?|ciao|salve|buongiorno|gentile|gentili|hoi|beste|geachte|goede(?:morgen|middag|navond)|olá|oi|"
+    r"prezad[oa]s?)\b"
+    r"(?:[ \t]+[^\s?]+){0,5}$",
+    re.IGNORECASE,
+)
+SIGN_OFF = re.compile(
+    r"^(?:--|—|__+|(?:(?:with |my )?(?:best|kind|kindest|warm|warmest|many) )?(?:regards|wishes|thanks)|"
+    r"thank(?:s| you|ing you)|cheers|best|sincerely|respectfully|yours|have a (?:nice|good|great)|all the best|"
+    r"take care|"
+    r"(?:mit )?(?:freundlichen?|besten?|lieben?|herzlichen?|viele|schöne) gr(?:ü|u)(?:ß|ss)\w*|"
+    r"gru(?:ß|ss)|"
+    r"vielen dank|besten dank|danke|mfg|lg|vg|cordialement|bien (?:à vous|cordialement)|merci|salutations|"
+    r"(?:un )?(?:cordial )?saludos?|atentamente|(?:muchas )?gracias|(?:cordiali |distinti )?saluti|grazie|"
+    r"(?:met )?(?:vriendelijke|hartelijke) groet|groet|bedankt|alvast|atenciosamente|obrigad[oa]|abraços?)\b"
+    r"(?:[ \t,]+[^\s?]+){0,5}[ \t,.!]*$|^--\s*$|"
+    r"^(?:sent from|sent with|get outlook|von meinem \w+ gesendet|envoyé de(?:puis)? mon|enviado desde mi|inviato da)",
+    re.IGNORECASE,
+)
+FOOTER = re.compile(
+    r"confidential|unsubscribe|disclaimer|consider the environment|intended (?:solely |only )?for the|virus-free|"
+    r"all rights reserved|vertraulich|abbestellen|se désabonner|confidencial",
+    re.IGNORECASE,
+)
+MAX_LINES_OF_SIGNATURE, LONG_LINE = 10, 80
+
+
+def plain_paragraphs(message: str) -> list[str]:
+    """Return what a person wrote in a message, in paragraphs of one line each; at least one, if it is not blank."""
+    text = _without_markup(message) if TAG.search(message) else message
+    paragraphs = _paragraphs(_own_lines(text)) if "\n" in text.strip() else [text.strip()]
+    return paragraphs if any(not is_wordless(p) for p in paragraphs) else _paragraphs(text.splitlines())
+
+
+def plain_text(message: str) -> str:
+    """Return what a person wrote in a message, on one line."""
+    return " ".join(plain_paragraphs(message))
+
+
+def _own_lines(text: str) -> list[str]:
+    """Return the lines of a text without what is quoted, and without greeting, signature and footers."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    lines = [line.strip() for line in _before_quotes(text).split("\n") if not line.lstrip().startswith(">")]
+    first = next((i for i, line in enumerate(lines) if line), len(lines))
+    if first < len(lines) and GREETING.match(lines[first].rstrip(" ,!.:;-–")):
+        lines[first] = ""
+    said = [i for i, line in enumerate(lines) if line]
+    for i in said[1:]:
+        after = [line for line in lines[i + 1 :] if line and not FOOTER.search(line)]
+        is_short = len(after) <= MAX_LINES_OF_SIGNATURE and max(map(len, after), default=0) <= LONG_LINE
+        if is_short and SIGN_OFF.match(lines[i]):
+            return lines[:i]
+    return [line for line in lines if not FOOTER.search(line)]
+
+
+def _before_quotes(text: str) -> str:
+    """Return a text up to the first quoted message, without the headers of a mail above it but with its subject."""
+    lines = text.split("\n")
+    count = next((i for i, line in enumerate(lines) if not HEADER.match(line)), len(lines))
+    subject = [SUBJECT.sub("", line) for line in lines[:count] if SUBJECT.match(line)]
+    own = "\n".join([*subject, "", *lines[count:]] if count > 1 or subject else lines)
+    quoted = QUOTED.search(own)
+    return own if quoted is None or is_wordless(own[: quoted.start()]) else own[: quoted.start()]
+
+
+def _paragraphs(lines: list[str]) -> list[str]:
+    """Join the lines between empty ones."""
+    joined = "\n".join(line.strip() for line in lines)
+    return [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", joined) if paragraph.strip()]
+
+
+def _without_markup(message: str) -> str:
+    reader = _Reader()
+    reader.feed(message)
+    reader.close()
+    own = "".join(reader.own)
+    return own if own.strip() else "".join(reader.all) or message
+
+
+class _Reader(HTMLParser):
+    """Collects the text of HTML, with line ends: all of it, and what is not quoted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all: list[str] = []
+        self.own: list[str] = []
+        self._unseen = self._quotes = 0
+        self._is_over = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take note of what is unseen or quoted from here on."""
+        if tag in UNSEEN:
+            self._unseen += 1
+        if tag == "blockquote":
+            self._quotes += 1
+        self._is_over |= any(
+            QUOTE_OF_PROGRAM.search((value or "").lower()) for name, value in attrs if name in ("class", "id")
+        )
+        self._end_line(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Take note of what ends."""
+        if tag in UNSEEN:
+            self._unseen = max(self._unseen - 1, 0)
+        if tag == "blockquote":
+            self._quotes = max(self._quotes - 1, 0)
+        self._end_line(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Take in a piece of text."""
+        if not self._unseen:
+            self._add(data)
+
+    def _end_line(self, tag: str) -> None:
+        if tag in ENDS_LINE:
+            self._add("\n\n" if tag == "p" else "\n")
+
+    def _add(self, text: str) -> None:
+        self.all.append(text)
+        if not self._quotes and not self._is_over:
+            self.own.append(text)
