@@ -34,7 +34,7 @@ NAMES = st.sampled_from(["leak", "meter", "pay", "new 1", "new 2", "x", "y", "z"
 
 @st.composite
 def decisions(draw):
-    kind = draw(st.sampled_from(["rename", "merge", "split", "reject", "accept", "move", "comment"]))
+    kind = draw(st.sampled_from(["rename", "merge", "split", "reject", "accept", "move", "comment", "divide"]))
     name, other = draw(NAMES), draw(NAMES)
     texts = [f"text {i}" for i in draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))]
     arguments = {
@@ -45,6 +45,7 @@ def decisions(draw):
         "accept": {"intent": name},
         "comment": {"intent": name, "text": other},
         "move": {"texts": texts, "to": draw(st.none() | NAMES)},
+        "divide": {"text": "text 1 text 2", "parts": {"text 1": name, "text 2": other}},
     }[kind]
     if kind == "move" and arguments["to"] is not None and draw(st.booleans()):
         arguments["create"] = True

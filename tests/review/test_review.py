@@ -83,9 +83,22 @@ def test_moving_to_an_intent_of_its_own(review):
     assert review.names == NAMES
 
 
+def test_dividing_puts_parts_into_intents_until_the_utterance_is_moved(review):
+    decide(review, "divide", text="a and b", parts={"a": "pay", "b": "leak"})
+    assert review.assigned == {"a and b": (), "a": ("pay",), "b": ("leak",)}
+    assert review.divided == {"a and b": ("a", "b")}
+    decide(review, "rename", intent="leak", to="burst")
+    decide(review, "move", texts=["a and b"], to="burst")
+    assert review.assigned == {"a and b": ("burst",), "a": ("pay",), "b": ("burst",)}
+    assert review.divided == {}
+
+
 @pytest.mark.parametrize(
     ("kind", "arguments", "message"),
     [
+        ("divide", {"text": "a and b", "parts": {"a": "pay"}}, "at least two texts"),
+        ("divide", {"text": "a and b", "parts": {"a": "pay", "b": "nope"}}, "no intent 'nope'"),
+        ("divide", {"text": "a and b", "parts": {"b": "pay", "a": "leak"}}, "'a' does not follow"),
         ("burn", {}, "no decision 'burn'"),
         ("rename", {"intent": "nope", "to": "x"}, "no intent 'nope'"),
         ("rename", {"intent": "pay", "to": "leak"}, "already"),

@@ -56,6 +56,22 @@ def train(kind, folder, encoder, **more):
 
 
 @pytest.mark.parametrize("kind", ["refit", "update"])
+def test_parts_of_what_a_person_divided_are_labelled_in_the_next_training(folder, tiny_encoder, kind):
+    name, *_ = new_names(folder)
+    text = max((t for t in of_intent(intents_of(folder, tiny_encoder), name)), key=len)
+    *words, last = text.split()
+    parts = {" ".join(words): name, last: "pay"}
+    decide(folder, ("accept", {"intent": name}), ("divide", {"text": text, "parts": parts}))
+    assert intents_of(folder, tiny_encoder)[text] is None
+    assert newfound.load(folder, encoder=tiny_encoder).predict(list(parts)) == [name, "pay"]
+    out, _ = train(kind, folder, tiny_encoder)
+    trained = {u.text: u for u in newfound.load(out, encoder=tiny_encoder).utterances}
+    assert {part: trained[part].intent for part in parts} == parts
+    assert all(trained[part].labelled and trained[part].said.message == text for part in parts)
+    assert trained[text].intent is None
+
+
+@pytest.mark.parametrize("kind", ["refit", "update"])
 def test_what_is_of_no_intent_stays_of_no_intent(folder, tiny_encoder, kind):
     before = intents_of(folder, tiny_encoder)
     kept, rejected, other = new_names(folder)

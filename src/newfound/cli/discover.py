@@ -64,8 +64,12 @@ NoIntentOption = Annotated[
     ),
 ]
 SeveralOption = Annotated[
-    bool,
-    typer.Option("--several", help="Divide messages of the logs that state several wishes, and learn their parts."),
+    bool | None,
+    typer.Option(
+        "--several/--no-several",
+        show_default=False,
+        help="Divide messages of the logs that state several wishes, and learn their parts; by default, if many do.",
+    ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier model at --out.")]
 ModelOutOption = Annotated[Path, typer.Option("--out", help="The model folder to write.")]
@@ -195,7 +199,7 @@ def discover(
         ),
     ] = None,
     no_intent: NoIntentOption = "auto",
-    several: SeveralOption = False,
+    several: SeveralOption = None,
     encoder: EncoderOption = defaults.ENCODER,
 ) -> None:
     """Find new intents in logs, and train one classifier for known and new intents."""
@@ -262,7 +266,7 @@ def update(
         bool, typer.Option("--accept-all", help="Treat all intents of the model as known, reviewed or not.")
     ] = False,
     no_intent: NoIntentOption = "auto",
-    several: SeveralOption = False,
+    several: SeveralOption = None,
     encoder: ModelEncoderOption = None,
     force: ForceOption = False,
 ) -> None:

@@ -29,7 +29,8 @@ class Carried:
     """The utterances of a reviewed model with what they are to be trained as, and what is to be decided again.
 
     Attributes:
-        corpus: All utterances; the label of those in a rejected intent is the name that this had.
+        corpus: All utterances, and the parts of those that a person divided; the label of those in a rejected intent
+            is the name that this had.
         rejected: The names of rejected intents.
         of_no_intent: Utterances that a person put into no intent.
     """
@@ -53,7 +54,7 @@ class Carried:
         ]
         found = Counter(labels)
         return cls(
-            Corpus.of([u.text for u in reviewed.assigned], labels, origins),
+            Corpus.of([u.text for u in reviewed.assigned], labels, origins) + _parts_of_divided(reviewed),
             tuple(name for name in rejected.values() if found[name]),
             tuple(text for text, names in assigned.items() if not names),
         )
@@ -86,6 +87,20 @@ class Carried:
         for decision in decisions:
             review.apply(decision)
         return ReviewedModel(model, review).classifier
+
+
+def _parts_of_divided(reviewed: ReviewedModel) -> Corpus:
+    """Return the parts of utterances that a person divided, with the intents that they were put into."""
+    review, whole = reviewed.review, {u.text: u for u in reviewed.assigned}
+    found: dict[str, tuple[str, Origin]] = {}
+    for text in filter(whole.__contains__, review.divided):
+        u = whole[text]
+        origin = Origin(True, u.source, u.count, u.days, u.said.with_message(u.said.message or text))
+        for part in review.divided[text]:
+            intents = review.assigned[part]
+            if part not in whole and len(intents) == 1:
+                found[part] = (intents[0], origin)
+    return Corpus.of(found, [label for label, _ in found.values()], [origin for _, origin in found.values()])
 
 
 def _key(decision: Decision) -> tuple[str, str | None]:

@@ -35,6 +35,7 @@ ARGUMENTS: dict[str, tuple[Any, str]] = {
     "str | None": (str | None, "is missing or not a text"),
     "tuple[str, ...]": (tuple[str, ...], "needs a list of at least one text"),
     "dict[str, tuple[str, ...]]": (dict[str, tuple[str, ...]], "needs at least two names, each with a list of texts"),
+    "dict[str, str]": (dict[str, str], "needs at least two texts, each with a name"),
     "bool": (bool, "is true or false"),
 }
 # What two decisions can be in conflict about: that an intent exists under its name, whether it is accepted, the intents
@@ -228,10 +229,7 @@ class Move(Kind):
     create: bool = False
 
     def apply(self, review: Review) -> None:
-        unknown = [text for text in self.texts if text not in review.texts] if review.texts else []
-        if unknown:
-            meant = did_you_mean(unknown[0], review.texts)
-            raise DecisionError(f"move: {unknown[0][:80]!r} is not among the utterances of this model{meant}")
+        review.check_has(self.texts)
         if self.to is not None and self.to not in review.names:
             if not self.create:
                 meant = did_you_mean(self.to, review.names)
@@ -246,6 +244,37 @@ class Move(Kind):
         if self.to is None:
             return f"put {what} into no intent"
         return f"made the intent {self.to} of {what}" if self.create else f"put {what} into {self.to}"
+
+
+@dataclass(frozen=True, slots=True)
+class Divide(Kind):
+    """Divide an utterance that states several wishes into parts, in order, each with its intent."""
+
+    changes: ClassVar[Touched] = {"utterances": (UTTERANCE,), "intents": (MOVED,)}
+    relies_on: ClassVar[Touched] = {"utterances": (UTTERANCE,), "intents": (EXISTS,)}
+    text: str
+    parts: dict[str, str]
+
+    @property
+    def utterances(self) -> tuple[str, ...]:
+        return (self.text, *self.parts)
+
+    @property
+    def intents(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.parts.values()))
+
+    def apply(self, review: Review) -> None:
+        review.check_has([self.text])
+        start = 0
+        for part, intent in self.parts.items():
+            review.check_exists(intent)
+            if not part.strip() or part not in self.text[start:]:
+                raise DecisionError(f"divide: {part[:80]!r} does not follow in the utterance; give its parts in order")
+            start = self.text.index(part, start) + len(part)
+        review.divide(self.text, self.parts)
+
+    def words(self) -> str:
+        return f"divided {_quote(self.text)} into {_join_names([_quote(part) for part in self.parts])}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +307,7 @@ KINDS: dict[str, type[Kind]] = {
     "reject": Reject,
     "accept": Accept,
     "move": Move,
+    "divide": Divide,
     "comment": Comment,
 }
 

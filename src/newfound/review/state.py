@@ -38,6 +38,7 @@ class Review:
         parts: The utterances that describe each part of a column that was split.
         assigned: Utterances that a person assigned, with their intent: nothing for no intent, and several intents that
             it may be one of if it was split later.
+        divided: The parts of utterances that a person divided, which are assigned, too.
         created: Intents that consist only of assigned utterances.
         numbers: A number for each intent, which stays with it when it is renamed. Colours are chosen by it.
         comments: The comments on each intent: the positions of the decisions among all comments that are in effect.
@@ -50,6 +51,7 @@ class Review:
     accepted: set[str] = field(default_factory=set)
     parts: dict[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     assigned: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    divided: dict[str, tuple[str, ...]] = field(default_factory=dict)
     created: set[str] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)
     comments: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -125,6 +127,13 @@ class Review:
         if name in self.names:
             raise DecisionError(f"there is an intent {name!r} already; merge into it, or choose another name")
 
+    def check_has(self, texts: Iterable[str]) -> None:
+        """Raise a `DecisionError` if a new decision may not move one of these utterances."""
+        unknown = next((text for text in texts if self.texts and text not in self.texts), None)
+        if unknown is not None:
+            meant = did_you_mean(unknown, self.texts)
+            raise DecisionError(f"{unknown[:80]!r} is not among the utterances of this model{meant}")
+
     def replace(self, old: str, new: str | None) -> None:
         """Replace the name of an intent everywhere; `None` makes it no intent."""
         status = self.status(old)
@@ -171,8 +180,16 @@ class Review:
         self.numbers[name] = self._unused_number()
 
     def assign(self, texts: Sequence[str], to: str | None) -> None:
-        """Set the intent of utterances."""
+        """Set the intent of utterances, which then are whole."""
+        self.divided = {text: parts for text, parts in self.divided.items() if text not in texts}
         self.assigned |= dict.fromkeys(texts, () if to is None else (to,))
+
+    def divide(self, text: str, parts: Mapping[str, str]) -> None:
+        """Put an utterance into no intent, and its parts into theirs."""
+        self.assign([text], None)
+        for part, intent in parts.items():
+            self.assign([part], intent)
+        self.divided[text] = tuple(parts)
 
     def _reassign(self, old: str, new: tuple[str, ...]) -> None:
         """Assign the utterances of an intent to what becomes of it."""

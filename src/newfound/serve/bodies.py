@@ -208,7 +208,7 @@ class TrainBody(SignedBody):
     logs_file: FileId | None = Field(default=None, description="A file in place of `logs`")
     n_new: NewIntents | Literal["auto"] = "auto"
     no_intent: NoIntent = defaults.NO_INTENT
-    several: bool = False
+    several: bool | None = None
     redact: bool = False
     seed: Seed = defaults.SEED
 

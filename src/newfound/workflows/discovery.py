@@ -80,7 +80,7 @@ def discover(
     *,
     logs_hold: LogsHold | None = None,
     no_intent: NoIntent = defaults.NO_INTENT,
-    several: bool = False,
+    several: bool | None = None,
     encoder: str | Encoder = defaults.ENCODER,
     effort: str = defaults.EFFORT,
     tune: str = defaults.TUNE,
@@ -114,7 +114,8 @@ def discover(
         n_new: How many new intents to look for, or "auto".
         logs_hold: "mixed" if the logs hold known intents too, "novel" if not; None is the method's own default.
         no_intent: Utterances of the logs that are to belong to no intent: "auto", a share of the logs, or "none".
-        several: Divide messages of the logs that state several wishes, and learn from their parts.
+        several: Divide messages of the logs that state several wishes, and learn from their parts; None does so if
+            many of them state several known intents.
         encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
         settings: More settings of the method, by name.
         resume: Go on where a stopped run with the same `out` was.
@@ -175,12 +176,15 @@ def discover(
 def _first_look(
     corpus: Corpus, *, runtime: Runtime, n_new: int | Literal["auto"], logs_hold: LogsHold | None, seed: int
 ) -> IntentModel:
-    """Return what the default method finds without any fine-tuning."""
+    """Return what the default method finds without any fine-tuning; without logs, a classifier of the labels."""
     from newfound.methods.consensus import Consensus
+    from newfound.methods.refit import Refit
     from newfound.training.run import Run
 
-    method = Consensus(encoder=runtime.encoder_to_fit(), tune="heads", device=runtime.device, n_new=n_new, seed=seed)
-    fit(method.set_params(logs=logs_hold or defaults.LOGS_HOLD), corpus, Run(reporter=runtime.reporter))
+    chosen: dict[str, Any] = {"encoder": runtime.encoder_to_fit(), "tune": "heads", "device": runtime.device}
+    hold = logs_hold or defaults.LOGS_HOLD
+    method = Consensus(n_new=n_new, logs=hold, seed=seed, **chosen) if None in corpus.labels else Refit(**chosen)
+    fit(method, corpus, Run(reporter=runtime.reporter))
     return method.model_
 
 

@@ -22,7 +22,7 @@ from newfound.workflows.assigned import read_intents
 
 FILES_TO_COPY = (WEIGHTS_FILE, GROUPS_FILE, THRESHOLDS_FILE, CARD_FILE)  # they have no texts of customers
 OF_AN_EARLIER_PUSH = [UTTERANCES_FILE, REVIEW_FILE, f"{ENCODER_FOLDER}/*", GROUPS_FILE, THRESHOLDS_FILE]
-KINDS_WITH_TEXTS = ("move", "split")  # of decisions
+KINDS_WITH_TEXTS = ("move", "split", "divide")  # of decisions
 CARD = """---
 library_name: newfound
 pipeline_tag: text-classification

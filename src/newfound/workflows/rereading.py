@@ -6,11 +6,11 @@ and tells where one wish ends and the next begins.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from newfound.data.corpus import Corpus
+from newfound.data.corpus import Corpus, Origin
 from newfound.engines.parts import spans_of
 from newfound.engines.predictor import PredictionLimits, Predictor
 from newfound.preparation import Preparation
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 MIN_SHARE_READ_TWICE = 0.01  # of the utterances, for which a model is fitted first
 MIN_SHARE_SINGLE = 0.5  # of the utterances that cannot be divided, to fit the first model on them alone
+# Of a sample of the logs, the share whose parts have different known intents, from which on messages are divided. In
+# logs of single wishes it was at most 1.5 % (docs/howto/several.md).
+SAMPLE, MIN_SHARE_JOINED = 200, 0.04
 
 
 def with_second_look(
@@ -28,7 +31,7 @@ def with_second_look(
     preparation: Preparation,
     first_look: Callable[[Corpus], IntentModel],
     *,
-    several: bool,
+    several: bool | None,
     reporter: Reporter,
 ) -> Corpus:
     """Return a corpus as a first model reads it; as it is, if hardly anything could be read in another way.
@@ -37,11 +40,14 @@ def with_second_look(
         corpus: Labelled and unlabelled utterances.
         preparation: How their messages were prepared.
         first_look: Fits the first model.
-        several: Whether messages are divided that state several wishes.
+        several: Whether messages are divided that state several wishes; None divides them if many of the logs do.
         reporter: Is told what was changed.
     """
-    long = set(_rows_with_readings(corpus, preparation))
-    joined = {i for i in range(len(corpus)) if several and len(spans_of(corpus.texts[i])) > 1}
+    long, joined = set(_rows_with_readings(corpus, preparation)), set(_rows_to_divide(corpus))
+    if several is None:
+        known = corpus.labelled()
+        several = len(known.intents) > 1 and _many_are_joined(corpus, joined, lambda: first_look(known))
+    joined = joined if several else set()
     if len(long | joined) < max(1, MIN_SHARE_READ_TWICE * len(corpus)):
         return corpus
     reporter.note(f"{len(long | joined):,} messages are long or may state several wishes: a first model reads them.")
@@ -51,8 +57,10 @@ def with_second_look(
     return reread(corpus, model, several=several, reporter=reporter)
 
 
-def reread(corpus: Corpus, model: IntentModel, *, several: bool, reporter: Reporter) -> Corpus:
+def reread(corpus: Corpus, model: IntentModel, *, several: bool | None, reporter: Reporter) -> Corpus:
     """Return a corpus as a model reads it, with the parts of unlabelled messages that state several wishes."""
+    if several is None:
+        several = _many_are_joined(corpus, set(_rows_to_divide(corpus)), lambda: model)
     if model.preparation is not None and (long := _rows_with_readings(corpus, model.preparation)):
         texts = list(corpus.texts)
         for i, text in zip(long, model.read([corpus.origins[i].said.message for i in long])[0], strict=True):
@@ -69,21 +77,38 @@ def _rows_with_readings(corpus: Corpus, preparation: Preparation) -> list[int]:
     return [i for i, message in messages if message and len(preparation.readings(message)) > 1]
 
 
+def _rows_to_divide(corpus: Corpus) -> list[int]:
+    """Return the unlabelled rows that can be divided at all."""
+    return [i for i, label in enumerate(corpus.labels) if label is None and len(spans_of(corpus.texts[i])) > 1]
+
+
+def _many_are_joined(corpus: Corpus, joined: set[int], model: Callable[[], IntentModel]) -> bool:
+    """Return whether many of the logs state several intents of a model, as far as a sample tells."""
+    logs = [i for i in corpus.by_content() if corpus.labels[i] is None]
+    sample = logs[:: max(1, len(logs) // SAMPLE)]
+    least = MIN_SHARE_JOINED * len(sample)
+    texts = [corpus.texts[i] for i in sample if i in joined]
+    return len(texts) > least and sum(len(parts) > 1 for parts in _parts_of(texts, model())) > least
+
+
+def _parts_of(texts: Sequence[str], model: IntentModel) -> list[list[str]]:
+    """Return the parts of messages that have an intent of their own; one or none of a message that stays whole."""
+    predictions = Predictor(model, PredictionLimits(several=True)).predictions(texts)
+    return [[p.text[part.start : part.end] for part in p.intents or ()] for p in predictions]
+
+
 def _divided(corpus: Corpus, model: IntentModel, reporter: Reporter) -> Corpus:
     """Return a corpus with the parts of unlabelled messages in place of those that state several wishes."""
-    logs = [i for i, label in enumerate(corpus.labels) if label is None and len(spans_of(corpus.texts[i])) > 1]
-    predictions = Predictor(model, PredictionLimits(several=True)).predictions([corpus.texts[i] for i in logs])
-    parts = {
-        i: [p.text[part.start : part.end] for part in p.intents or ()] for i, p in zip(logs, predictions, strict=True)
-    }
-    texts, labels, origins = list[str](), list[str | None](), []
+    rows = _rows_to_divide(corpus)
+    parts = dict(zip(rows, _parts_of([corpus.texts[i] for i in rows], model), strict=True))
+    divided = {i: own for i, own in parts.items() if len(own) > 1}
+    texts, labels, origins = list[str](), list[str | None](), list[Origin]()
     for i, (text, label, origin) in enumerate(zip(corpus.texts, corpus.labels, corpus.origins, strict=True)):
-        own = parts.get(i, [])
-        whole = origin if len(own) < 2 else replace(origin, said=origin.said.with_message(origin.said.message or text))
-        for part in own if len(own) > 1 else [text]:
-            texts.append(part)
-            labels.append(label)
-            origins.append(whole)
-    n_divided = sum(len(own) > 1 for own in parts.values())
-    reporter.note(f"{n_divided:,} of {len(corpus):,} messages state several wishes, and are learned from part by part.")
+        own = divided.get(i, [text])
+        said = origin.said.with_message(origin.said.message or text) if i in divided else origin.said
+        texts += own
+        labels += [label] * len(own)
+        origins += [replace(origin, said=said)] * len(own)
+    n_logs = sum(label is None for label in corpus.labels)
+    reporter.note(f"{len(divided):,} of {n_logs:,} messages of the logs state several wishes: their parts are learned.")
     return Corpus(tuple(texts), tuple(labels), tuple(origins))

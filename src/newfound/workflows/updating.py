@@ -133,7 +133,7 @@ def update(
     *,
     n_new: int | Literal["auto"] = "auto",
     no_intent: NoIntent = defaults.NO_INTENT,
-    several: bool = False,
+    several: bool | None = None,
     accept_all: bool = False,
     encoder: str | Encoder | None = None,
     effort: str = defaults.EFFORT,
@@ -257,7 +257,7 @@ def _refit_method(
         tune = earlier.text
     settings = settings_of_effort(Refit, corpus, runtime, effort=effort, tune=tune)
     encoder = replace(runtime, encoder=reviewed.model.encoder).encoder_to_fit()
-    rows = zip(reviewed.assigned, corpus.labels, corpus.origins, strict=True)
+    rows = zip(reviewed.assigned, corpus.labels, corpus.origins, strict=False)  # parts of divided ones come last
     unlabelled = [u.probability for u, label, origin in rows if label is not None and not origin.labelled]
     expected = sum(unlabelled) / len(unlabelled) if unlabelled else None
     method = Refit(encoder=encoder, device=runtime.device, seed=seed, expected_accuracy=expected, **settings)
