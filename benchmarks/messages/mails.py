@@ -16,9 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from benchmarks.harness.datasets import read_part
 from benchmarks.harness.studies import Row, append_row, read_rows
 from benchmarks.harness.tables import as_markdown
-from benchmarks.messages.parts import fitted, rows_of
+from benchmarks.messages.parts import fitted
 
 from newfound.plain import plain_text
 from newfound.preparation import Preparation
@@ -70,7 +71,7 @@ def wrapped(request: str, place: str, chat: tuple[str, ...], generator: np.rando
 
 def measure(split: str) -> list[Row]:
     """Return the accuracy of bare requests, and of mails at each place and read in each way, in percent."""
-    plain, rows = fitted("banking77"), rows_of("banking77", split)
+    plain, rows = fitted("banking77"), read_part("banking77", split)
     preparing = replace(plain, provenance={**plain.provenance, "preparation": Preparation().as_dict()})
 
     def accuracy(texts: list[str], name: str) -> float:

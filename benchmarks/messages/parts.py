@@ -12,17 +12,16 @@ threshold", the threshold is the one with which most messages joined of training
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from benchmarks.harness.datasets import read_part
 from benchmarks.harness.studies import Row, append_row, read_rows, study_encoder
 from benchmarks.harness.tables import as_markdown
 from benchmarks.messages.wishes import read_table
 
 from newfound.data.corpus import Corpus
-from newfound.data.validation import read_corpus
 from newfound.engines.predictor import PredictionLimits, Predictor
 from newfound.methods.refit import Refit
 from newfound.model.classifier import IntentModel
@@ -35,13 +34,9 @@ N_JOINED, THRESHOLDS = 1_000, np.linspace(0.02, 0.6, 30)
 Answer = list[MessagePart]
 
 
-def rows_of(corpus: str, split: str) -> Corpus:
-    return read_corpus(Path(os.environ["NEWFOUND_DATA"]) / corpus / f"{split}.csv")[0]
-
-
 def fitted(corpus: str) -> IntentModel:
     """Return a classifier over all intents of a corpus, which saw single utterances only."""
-    return Refit(encoder=study_encoder(), tune="heads").fit(rows_of(corpus, "train")).model_
+    return Refit(encoder=study_encoder(), tune="heads").fit(read_part(corpus, "train")).model_
 
 
 def joined(rows: Corpus, generator: np.random.Generator) -> list[tuple[str, set[str]]]:
@@ -80,7 +75,7 @@ def answers_of(rule: str, model: IntentModel, corpus: str, texts: Sequence[str])
     if rule == "newfound":
         predictions = Predictor(model, PredictionLimits(several=True)).predictions(texts)
         return [list(prediction.intents or ()) for prediction in predictions]
-    return above(model, texts, 1.0 if rule == RULES[0] else best_threshold(model, rows_of(corpus, "train")))
+    return above(model, texts, 1.0 if rule == RULES[0] else best_threshold(model, read_part(corpus, "train")))
 
 
 def overlap(gold: Sequence[tuple[int, int]], parts: Answer) -> float:
@@ -102,7 +97,7 @@ def measure(corpus: str, rule: str, model: IntentModel) -> Row:
     number = np.array([len(labels) for labels in gold])
     spans = [[(int(s), int(e)) for s, e in (span.split(":") for span in row["spans"].split("|"))] for row in rows]
     several = [overlap(spans[i], answers[i]) for i in np.flatnonzero(number > 1)]
-    test = rows_of(corpus, "test")
+    test = read_part(corpus, "test")
     divided = [len(parts) > 1 for parts in answers_of(rule, model, corpus, test.texts)]
     found = {"messages": len(rows), "exact": exact.mean(), "overlap": np.mean(several), "divided": np.mean(divided)}
     shares = found | {f"exact_of_{n}": exact[number == n].mean() for n in (1, 2, 3)}

@@ -79,7 +79,9 @@ def test_misspelt_labels_markup_and_texts_that_are_cut_are_counted(discover, tin
     logs = [*utterances("move", 30), "my card&nbsp;is lost", " ".join(["move house"] * 40), "<email> <3 AT&T a < b > c"]
     result = discover(known, logs, "--n-new", 1)
     assert "3 known intents, 1 is likely misspelt ('Pay' for 'pay'); correct the labels that `check`" in result.printed
-    assert "4 of 76 texts with HTML" in result.printed
+    printed = " ".join(result.printed.split())
+    assert "Of 43 utterances, 3 without markup, quoted messages, greetings and signatures are read." in printed
+    assert "Of 33 utterances, 1 without markup" in printed
     assert "1 of 76 texts longer than 64 tokens" in result.printed
     checked = newfound("check", tmp_path / "known.csv", "--encoder", tiny_folder).stderr
     assert "3 of 43 texts with HTML" in checked

@@ -86,7 +86,10 @@ class InputFileOptions(FileOptions):
     time_column: TimeColumnOption = defaults.TIME_COLUMN
     conflicts: Annotated[
         Conflicts,
-        typer.Option(help="What to do with a text of several labels: error, first (keep its first label) or drop."),
+        typer.Option(
+            help="What to do with a text of several labels: error, first (keep its first label) or drop.",
+            metavar="<how>",
+        ),
     ] = defaults.CONFLICTS
     redact: RedactOption = False
     max_logs: MaxLogsOption = defaults.MAX_LOGS

@@ -26,9 +26,7 @@ def text_warnings(encoder: Encoder, known_texts: Sequence[str], log_texts: Seque
     with_markup = sum(MARKUP.search(text) is not None for text in texts)
     said = [] if language is None else [language]
     if with_markup:
-        said.append(
-            f"{with_markup:,} of {len(texts):,} texts with HTML, which is read as words; take the markup out first"
-        )
+        said.append(f"{with_markup:,} of {len(texts):,} texts with HTML; newfound.discover reads them without it")
     if cut := _number_cut(encoder, texts):
         said.append(
             f"{cut:,} of {len(texts):,} texts longer than {encoder.max_length} tokens (about "

@@ -46,7 +46,7 @@ def with_second_look(
     long, joined = set(_rows_with_readings(corpus, preparation)), set(_rows_to_divide(corpus))
     if several is None:
         known = corpus.labelled()
-        several = len(known.intents) > 1 and _many_are_joined(corpus, joined, lambda: first_look(known))
+        several = len(known.intents) > 1 and share_joined(corpus, lambda: first_look(known)) > MIN_SHARE_JOINED
     joined = joined if several else set()
     if len(long | joined) < max(1, MIN_SHARE_READ_TWICE * len(corpus)):
         return corpus
@@ -60,7 +60,7 @@ def with_second_look(
 def reread(corpus: Corpus, model: IntentModel, *, several: bool | None, reporter: Reporter) -> Corpus:
     """Return a corpus as a model reads it, with the parts of unlabelled messages that state several wishes."""
     if several is None:
-        several = _many_are_joined(corpus, set(_rows_to_divide(corpus)), lambda: model)
+        several = share_joined(corpus, lambda: model) > MIN_SHARE_JOINED
     if model.preparation is not None and (long := _rows_with_readings(corpus, model.preparation)):
         texts = list(corpus.texts)
         for i, text in zip(long, model.read([corpus.origins[i].said.message for i in long])[0], strict=True):
@@ -82,13 +82,14 @@ def _rows_to_divide(corpus: Corpus) -> list[int]:
     return [i for i, label in enumerate(corpus.labels) if label is None and len(spans_of(corpus.texts[i])) > 1]
 
 
-def _many_are_joined(corpus: Corpus, joined: set[int], model: Callable[[], IntentModel]) -> bool:
-    """Return whether many of the logs state several intents of a model, as far as a sample tells."""
+def share_joined(corpus: Corpus, model: Callable[[], IntentModel]) -> float:
+    """Return the share of the logs that state several intents of a model, in a sample; 0 if hardly any can."""
     logs = [i for i in corpus.by_content() if corpus.labels[i] is None]
     sample = logs[:: max(1, len(logs) // SAMPLE)]
-    least = MIN_SHARE_JOINED * len(sample)
-    texts = [corpus.texts[i] for i in sample if i in joined]
-    return len(texts) > least and sum(len(parts) > 1 for parts in _parts_of(texts, model())) > least
+    texts = [corpus.texts[i] for i in sample if len(spans_of(corpus.texts[i])) > 1]
+    if len(texts) <= MIN_SHARE_JOINED * len(sample):
+        return 0.0
+    return sum(len(parts) > 1 for parts in _parts_of(texts, model())) / len(sample)
 
 
 def _parts_of(texts: Sequence[str], model: IntentModel) -> list[list[str]]:
