@@ -99,7 +99,7 @@ def test_what_a_model_folder_says_is_checked():
 
 
 @pytest.mark.parametrize("pattern", [*MASKS.values()], ids=MASKS)
-@pytest.mark.parametrize("unit", ["a", "1", "a-", "1.", "@", "a.b@", "_1"])
+@pytest.mark.parametrize("unit", ["a", "1", "a-", "1.", "@", "a.b@", "_1", "-- \n", "a\n\n", "from: a\nsent", "<a "])
 def test_endless_words_take_no_time(pattern, unit):
     started = time.process_time()
     pattern.search(unit * (10_000 // len(unit)))

@@ -30,15 +30,15 @@ HEADERS = (
     "verzonden|aan|onderwerp|assunto"
 )
 QUOTED = re.compile(
-    rf"^\W*(?:on|am|le|el|il|op|em)\b[^\n]{{4,200}}(?:\n[^\n]{{0,100}})?\b(?:{WROTE})\b[^\n]{{0,80}}:\s*$"
-    r"|^\W*-{2,}[^\n]{0,10}\b(?:original|forwarded|ursprüngliche|weitergeleitete|d'origine|transféré|reenviado|"
-    r"originale|inoltrato|oorspronkelijk|doorgestuurd|encaminhada)\b[^\n]{0,40}$"
-    rf"|^_{{10,}}$|^\W*(?:{FROM}):[^\n]*\n(?:[^\n]*\n){{0,2}}\W*(?:{HEADERS}):",
+    rf"^[^\w\n]{{0,20}}(?:on|am|le|el|il|op|em)\b[^\n]{{4,200}}(?:\n[^\n]{{0,100}})?\b(?:{WROTE})\b[^\n]{{0,80}}:\s*$"
+    r"|^[^\w\n]{0,20}-{2,}[^\n]{0,10}\b(?:original|forwarded|ursprüngliche|weitergeleitete|d'origine|transféré|"
+    r"reenviado|originale|inoltrato|oorspronkelijk|doorgestuurd|encaminhada)\b[^\n]{0,40}$"
+    rf"|^_{{10,}}$|^[^\w\n]{{0,20}}(?:{FROM}):[^\n]*\n(?:[^\n]*\n){{0,2}}[^\w\n]{{0,20}}(?:{HEADERS}):",
     re.IGNORECASE | re.MULTILINE,
 )
-HEADER = re.compile(rf"^\W*(?:{FROM}|{HEADERS}):", re.IGNORECASE)
+HEADER = re.compile(rf"^[^\w\n]{{0,20}}(?:{FROM}|{HEADERS}):", re.IGNORECASE)
 SUBJECT = re.compile(
-    r"^\W*(?:subject|betreff|objet|asunto|oggetto|onderwerp|assunto):\s*(?:(?:re|aw|fwd?|wg|tr|sv)\s*:\s*)*",
+    r"^[^\w\n]{0,20}(?:subject|betreff|objet|asunto|oggetto|onderwerp|assunto):\s*(?:(?:re|aw|fwd?|wg|tr|sv)\s*:\s*)*",
     re.IGNORECASE,
 )
 GREETING = re.compile(
@@ -89,13 +89,20 @@ def _own_lines(text: str) -> list[str]:
     first = next((i for i, line in enumerate(lines) if line), len(lines))
     if first < len(lines) and GREETING.match(lines[first].rstrip(" ,!.:;-–")):
         lines[first] = ""
-    said = [i for i, line in enumerate(lines) if line]
-    for i in said[1:]:
-        after = [line for line in lines[i + 1 :] if line and not FOOTER.search(line)]
-        is_short = len(after) <= MAX_LINES_OF_SIGNATURE and max(map(len, after), default=0) <= LONG_LINE
-        if is_short and SIGN_OFF.match(lines[i]):
-            return lines[:i]
-    return [line for line in lines if not FOOTER.search(line)]
+    return [line for line in lines[: _begin_of_signature(lines)] if not FOOTER.search(line)]
+
+
+def _begin_of_signature(lines: list[str]) -> int:
+    """Return the line with which a signature begins, after the first; the number of lines if there is none."""
+    begin, n_after = len(lines), 0
+    for i in reversed([i for i, line in enumerate(lines) if line][1:]):
+        if SIGN_OFF.match(lines[i]):
+            begin = i
+        if not FOOTER.search(lines[i]):
+            n_after += 1
+            if n_after > MAX_LINES_OF_SIGNATURE or len(lines[i]) > LONG_LINE:
+                break
+    return begin
 
 
 def _before_quotes(text: str) -> str:
