@@ -5,8 +5,8 @@ python -m benchmarks.messages.joined --out benchmarks/messages/joined.jsonl
 python -m benchmarks.messages.joined --table shares|new_intents
 
 Shares: of a sample of the logs (half of the intents known, ten labels each), the messages whose parts have different
-known intents. New intents: logs of 40 known intents, a tenth of which joins two of these; either any two, or one of
-three pairs.
+known intents. New intents: logs of 40 known intents, half of whose rows are labelled; a tenth of the logs joins two of
+these intents; either any two, or one of three pairs.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def joined(case: Case, pattern: str, seed: int) -> list[str]:
     """Return the logs of a case, a tenth of which is joined to another one of another intent."""
     rng, logs = np.random.default_rng(seed), case.logs
     of_intent = {name: [i for i in logs if case.gold[i] == name] for name in sorted(map(str, set(case.gold)))}
-    pairs = rng.permutation(sorted(of_intent))[: 2 * N_PAIRS].reshape(-1, 2)
+    pairs = np.array(sorted(of_intent)[: 2 * N_PAIRS]).reshape(-1, 2)  # neighbours are often alike
     texts = [case.texts[i] for i in logs]
     for place in rng.choice(len(texts), round(OF_LOGS * len(texts)), replace=False).tolist():
         names = rng.choice(sorted(of_intent), 2, replace=False) if pattern == PATTERNS[0] else rng.choice(pairs)
@@ -63,7 +63,7 @@ def joined(case: Case, pattern: str, seed: int) -> list[str]:
 def new_intents() -> Iterator[Row]:
     for shape in (shape for shape in shapes() if shape.name in ("banking 40", "clinc 40")):
         for seed in SEEDS:
-            case = case_of(shape, "10", seed, new_share=0.0)
+            case = case_of(shape, "half", seed, new_share=0.0)
             known = Corpus.of(case.texts, case.labels).labelled()
             for pattern in PATTERNS:
                 for way, several in WAYS.items():
