@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from newfound.errors import SettingsError
 from newfound.llm.settings import LanguageModelSettings
 from newfound.methods.registry import method_entry
 from newfound.model.types import Intent, KnownCheck
-from newfound.training.progress import Reporter
+from newfound.training.progress import Reporter, Task
 from newfound.workflows.fitting import (
     fit,
     language_model,
@@ -184,8 +185,20 @@ def _first_look(
     chosen: dict[str, Any] = {"encoder": runtime.encoder_to_fit(), "tune": "heads", "device": runtime.device}
     hold = logs_hold or defaults.LOGS_HOLD
     method = Consensus(n_new=n_new, logs=hold, seed=seed, **chosen) if None in corpus.labels else Refit(**chosen)
-    fit(method, corpus, Run(reporter=runtime.reporter))
+    fit(method, corpus, Run(reporter=_ProgressOnly(runtime.reporter)))
     return method.model_
+
+
+@dataclass(frozen=True)
+class _ProgressOnly(Reporter):
+    """Shows what is under way; what is noted of a first look is said of the second, too."""
+
+    shown: Reporter
+
+    @contextmanager
+    def task(self, title: str, total: int) -> Iterator[Task]:
+        with self.shown.task(f"first look: {title}", total) as task:
+            yield task
 
 
 def estimate(
