@@ -20,11 +20,6 @@ FEW_WORDS, VERY_FEW_WORDS = 4, 2
 PIECE = re.compile(r"[a-z]+(?:['’][a-z]+)*|\d+|\?")
 
 
-def wish_score(text: str) -> float:
-    """Return how likely a text states a wish, from 0 to 1."""
-    return 1 / (1 + math.exp(-log_odds_of_wish(text)))
-
-
 def log_odds_of_wish(text: str) -> float:
     """Return the logarithm of the odds that a text states a wish; above 0 it is more likely than not."""
     weights = _weights()
