@@ -1,29 +1,37 @@
-"""Runs the workflows that train, one at a time, each in a process of its own, and keeps their progress."""
+"""Runs the workflows that train, one at a time, each in a process of its own, and keeps their progress.
+
+Their results are folders beside the served model: `my-bot-2` was trained from `my-bot`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
+import shutil
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from newfound.errors import ConflictError, ConflictingLabels
-from newfound.files import hold_folder
+from newfound.errors import ConflictError, ConflictingLabels, SettingsError
+from newfound.files import HISTORY_FILE, hold_folder, is_held, remove_unfinished_files
 from newfound.model.types import KnownCheck
+from newfound.review.history import sign_history
 from newfound.serve.background import run_in_process
 from newfound.serve.errors import without_paths
-from newfound.serve.results import make_workplace, next_name, put_beside
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult
 from newfound.workflows.updating import RefitChanges, RefitResult, UpdateChanges, UpdateResult
 
 logger = logging.getLogger("newfound.serve")
 MAX_WARNINGS = 100  # of one job that are kept
+WORKPLACE_PREFIX = ".newfound-job-"
+NUMBER = r"-([1-9]\d{0,3})"  # added to the name of the first model; the group is the number
 Kind = Literal["discover", "update", "refit"]
 
 
@@ -165,17 +173,51 @@ class BackgroundJobs:
 
 
 def train(workflow: Workflow, *, out: Path, reporter: Reporter) -> Outcome:
-    """Do the work of a job: write the model, and return what came of it."""
+    """Do the work of a job: write the model, and return what is shown of the result."""
     try:
-        return outcome_of(workflow(out=out, reporter=reporter))
+        result = workflow(out=out, reporter=reporter)
     except ConflictingLabels as error:  # a client cannot read the file that lists them
         raise ConflictingLabels(error.shown, error.conflicts) from None
-
-
-def outcome_of(result: DiscoverResult | UpdateResult | RefitResult) -> Outcome:
-    """Return what is shown of the result of a training."""
     if isinstance(result, RefitResult):
         return result.changes
     new = tuple(intent.name for intent in result.intents if not intent.known)
     changes = result.changes if isinstance(result, UpdateResult) else None
     return Discovered(new, len(result.intents) - len(new), len(result.logs), result.known_check, changes)
+
+
+def make_workplace(model: Path) -> TemporaryDirectory[str]:
+    """Make the folder in which a job writes everything; where that is impossible, it is said before a training."""
+    try:
+        return TemporaryDirectory(prefix=WORKPLACE_PREFIX, dir=model.resolve().parent, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise SettingsError(f"{next_name(model)}: cannot be written beside the model ({error.strerror})") from None
+
+
+def next_name(model: Path) -> str:
+    """Return the name of the next result: that of the first model, so that names do not grow, with the next number."""
+    model = model.resolve()
+    name = re.sub(NUMBER + "$", "", model.name) if (model / HISTORY_FILE).is_file() else model.name
+    pattern = re.compile(re.escape(name or model.name) + NUMBER)
+    numbers = [int(match[1]) for path in model.parent.glob("*") if (match := pattern.fullmatch(path.name))]
+    return f"{name or model.name}-{max([1, *numbers]) + 1}"
+
+
+def put_beside(written: Path, model: Path, author: str) -> Path:
+    """Move what a job has written beside the model, signed by the author of the job, and return its folder."""
+    sign_history(written, author)
+    while True:
+        result = model.resolve().with_name(next_name(model))
+        try:
+            return written.rename(result)
+        except OSError:
+            if not result.exists():  # otherwise somebody took the name meanwhile
+                raise
+
+
+def remove_abandoned(model: Path) -> None:
+    """Remove what a server that was killed has left: folders of its jobs, and files that it had not finished."""
+    remove_unfinished_files(model)
+    for path in model.resolve().parent.glob(f"{WORKPLACE_PREFIX}*"):
+        with suppress(OSError):
+            if not is_held(path):
+                shutil.rmtree(path, ignore_errors=True)

@@ -13,7 +13,6 @@ from typing import Any
 
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictError, ModelError, NewfoundError
-from newfound.files import GROUPS_FILE, REVIEW_FILE, THRESHOLDS_FILE, file_signature
 from newfound.model.about import model_signature
 from newfound.model.types import Prediction
 from newfound.review.queries import ReviewView
@@ -22,14 +21,12 @@ from newfound.serve.answers import Served
 from newfound.serve.background import T, WorkQueue, run_with_encoder
 from newfound.serve.batching import Batcher
 from newfound.serve.bodies import MAX_TOP
-from newfound.serve.jobs import BackgroundJobs
+from newfound.serve.jobs import BackgroundJobs, remove_abandoned
 from newfound.serve.metrics import ServerMetrics
-from newfound.serve.results import remove_abandoned
 from newfound.serve.settings import ServeSettings
 from newfound.serve.uploads import Uploads
 
 logger = logging.getLogger("newfound.serve")
-Signature = tuple[object, object]  # of the model, and of the decisions about it
 
 
 class Service:
@@ -40,7 +37,7 @@ class Service:
         self._lock = Lock()
         self._switch_lock = Lock()  # one change of the served model at a time
         remove_abandoned(folder)
-        self._signature, self.view = _open(folder, encoder)
+        self._load(folder, encoder)
         self.batches_at_once = 2 if self.session.model.embedder.has_graph() else 1  # torch takes all cores for one
         if (problem := self.session.model.graph_problem()) is not None:
             logger.warning("%s", problem)
@@ -65,7 +62,10 @@ class Service:
             pass
         except Exception as error:
             logger.warning("the page is not prepared: %s: %s", type(error).__name__, error)
-        _keep_what_is_loaded()
+        # Leave what is loaded by now out of later garbage collections, each of which stopped all answers for 0.2 s.
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
     async def stop_work(self) -> None:
         """Accept no more texts, and end what runs in the background."""
@@ -117,16 +117,14 @@ class Service:
     def reload_if_newer(self) -> None:
         """Load a newer model or newer decisions from the folder; the next batch is answered by them."""
         with self._switch_lock:
-            folder = self.session.folder
-            signature = _signature_of(folder)
-            if signature[0] != self._signature[0]:
-                try:
-                    self._switch_to(folder, self.encoder)
-                except NewfoundError as error:
-                    logger.warning("the newer model cannot be used: %s", error)
-                    self._signature = signature
-            elif signature != self._signature:
+            signature = model_signature(self.session.folder)
+            if signature == self._signature:
                 self.refresh()
+                return
+            try:
+                self._switch_to(self.session.folder, self.encoder)
+            except NewfoundError as error:
+                logger.warning("the newer model cannot be used: %s", error)
                 self._signature = signature
 
     def serve_result(self) -> None:
@@ -149,10 +147,14 @@ class Service:
             self._earlier.pop()
 
     def _switch_to(self, folder: Path, encoder: str | Encoder | None) -> None:
-        signature, view = _open(folder, encoder)
+        self._load(folder, encoder)
+        Thread(target=self.warm_up, daemon=True).start()
+
+    def _load(self, folder: Path, encoder: str | Encoder | None) -> None:
+        signature = model_signature(folder)  # first, so that what is written meanwhile counts as newer
+        view = ReviewSession(folder, encoder=encoder).view()
         with self._lock:
             self._signature, self.view = signature, view
-        Thread(target=self.warm_up, daemon=True).start()
 
 
 def identify(session: ReviewSession) -> Served:
@@ -160,21 +162,3 @@ def identify(session: ReviewSession) -> Served:
     name = session.folder.name
     id = hashlib.blake2b(repr((name, session.store.signature)).encode(), digest_size=8).hexdigest()
     return Served(id, name)
-
-
-def _open(folder: Path, encoder: str | Encoder | None) -> tuple[Signature, ReviewView]:
-    """Load a model. Its signature is computed first, so that what is written meanwhile counts as newer."""
-    return _signature_of(folder), ReviewSession(folder, encoder=encoder).view()
-
-
-def _signature_of(folder: Path) -> Signature:
-    """Return what changes with the model, and what changes with the decisions."""
-    review_files = [folder / name for name in (REVIEW_FILE, f"{REVIEW_FILE}-wal", THRESHOLDS_FILE, GROUPS_FILE)]
-    return model_signature(folder), [file_signature(path) for path in review_files]
-
-
-def _keep_what_is_loaded() -> None:
-    """Leave what is loaded by now out of later garbage collections, each of which stopped all answers for 0.2 s."""
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()

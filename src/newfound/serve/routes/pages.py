@@ -25,7 +25,13 @@ STATIC_FOLDERS = (("newfound.serve", "static"), ("newfound.report", "shared"))  
 def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
     """Add the routes of the page, its files, the login and the logout."""
     files = resources.files("newfound.serve")
-    static = _static_files()
+    folders = [resources.files(package).joinpath(folder) for package, folder in STATIC_FOLDERS]
+    static = {
+        file.name: (file.read_bytes(), f"{MEDIA_TYPES[suffix]}; charset=utf-8")
+        for folder in folders
+        for file in folder.iterdir()
+        if (suffix := Path(file.name).suffix) in MEDIA_TYPES
+    }
     contents = repr(sorted(static.items())).encode()
     place = f"/static/{hashlib.blake2b(contents, digest_size=8).hexdigest()}"  # other contents have another address
     shows_path = service.settings.is_local and not service.settings.behind_proxy  # to nobody on another machine
@@ -61,8 +67,9 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
 
     @app.post("/login", include_in_schema=False)
     async def log_in(request: Request) -> Response:
+        form = (await request.body())[:MAX_LOGIN_BYTES].decode("utf-8", "replace")
         try:
-            person = guard.check_token(request, _token_in(await request.body()))
+            person = guard.check_token(request, parse_qs(form).get("token", [""])[0].strip())
         except HTTPException as refused:
             problem = f"{refused.detail[:1].upper()}{refused.detail[1:]}."
             answer: Response = render("login.html.jinja", refused.status_code, problem=problem)
@@ -84,20 +91,3 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
         answer = JSONResponse({"status": "logged out"})
         answer.delete_cookie(guard.cookie, httponly=True, samesite="strict", secure=guard.is_over_tls(request))
         return answer
-
-
-def _static_files() -> dict[str, tuple[bytes, str]]:
-    """Return content and media type of the page's scripts and style by name."""
-    files = {}
-    for package, folder in STATIC_FOLDERS:
-        for file in resources.files(package).joinpath(folder).iterdir():
-            media_type = MEDIA_TYPES.get(Path(file.name).suffix)
-            if media_type is not None:
-                files[file.name] = (file.read_bytes(), f"{media_type}; charset=utf-8")
-    return files
-
-
-def _token_in(body: bytes) -> str:
-    """Return the token of a login form, or an empty string."""
-    form = body[:MAX_LOGIN_BYTES].decode("utf-8", "replace")
-    return parse_qs(form).get("token", [""])[0].strip()
