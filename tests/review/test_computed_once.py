@@ -11,9 +11,8 @@ from functools import partial
 import pytest
 
 from newfound.questions import evidence
-from newfound.review import reviewed, sqlite
+from newfound.review import queries, reviewed, sqlite
 from newfound.review.decisions import Decision
-from newfound.review.questions import ReviewQueue
 from newfound.review.session import ReviewSession
 
 
@@ -25,14 +24,14 @@ def session(saved, tmp_path, tiny_encoder):
 @pytest.fixture
 def computed(monkeypatch):
     """The versions whose queue was computed, in their order."""
-    versions, compute = [], ReviewQueue._compute
+    versions, compute = [], queries.order_queue
 
-    def counting(self, votes):
-        order = compute(self, votes)
-        versions.append(self._view.version)
+    def counting(view, votes):
+        order = compute(view, votes)
+        versions.append(view.version)
         return order
 
-    monkeypatch.setattr(ReviewQueue, "_compute", counting)
+    monkeypatch.setattr(queries, "order_queue", counting)
     return versions
 
 

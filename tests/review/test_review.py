@@ -16,7 +16,7 @@ from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
 from newfound.methods.kmeans import KMeans
 from newfound.review.decisions import Decision, parse
-from newfound.review.entries import version_of
+from newfound.review.entries import events
 from newfound.review.reviewed import load
 from newfound.review.state import WHOLE, Review
 from newfound.review.store import ReviewStore
@@ -150,7 +150,7 @@ def new_names(folder):
 def test_decisions_are_kept_with_author_and_time_and_can_be_undone(folder):
     store = ReviewStore(folder)
     first, second = new_names(folder)
-    assert version_of(store.entries()) == 0
+    assert len(events(store.entries())) == 0
     assert not store.exists or store.entries() == []
     store.decide([Decision("rename", {"intent": first, "to": "solar"})], author="ana")
     store.decide([Decision("merge", {"intents": ["solar"], "into": second})], author="ben")

@@ -70,11 +70,6 @@ def events(entries: Sequence[Entry]) -> list[Event]:
     return sorted(recorded, key=lambda event: (event.at, event.is_undo, event.id))
 
 
-def version_of(entries: Sequence[Entry]) -> int:
-    """Return the number of decisions and undos among the entries."""
-    return len(entries) + sum(entry.undone_at is not None for entry in entries)
-
-
 def check_conflicts(entries: Sequence[Entry], seen: int | None, decisions: Sequence[Decision] | None) -> None:
     """Raise a `ConflictError` if somebody decided otherwise about the same since the author saw the version `seen`.
 

@@ -18,19 +18,17 @@ def reviewed_head(
 ) -> Head:
     """Return the head that a review makes of a fitted one.
 
-    Args:
-        head: The head as it was fitted.
-        review: The state of the review.
-        vectors_of: Returns the vectors of texts that describe the parts of a split.
-        groups: The groups that the intents are in, by their ids.
+    `vectors_of` returns the vectors of texts that describe the parts of a split. The prototype of a part is the mean of
+    its utterances; that of a part that was split again is zero.
     """
     ids = review.ids(head.columns)
     names = {name: position for position, name in enumerate(review.names)}
     width = head.prototypes.shape[1]
     parts = {}
-    for column, texts_of_parts in review.parts.items():
-        prototypes = _part_prototypes(texts_of_parts, vectors_of, width)
-        parts[column] = Parts(prototypes, _matrix(review.names_of_parts(column), names, len(prototypes)))
+    for column, described in review.parts.items():
+        means = [unit(vectors_of(texts)).mean(0) if texts else np.zeros(width, np.float32) for texts in described]
+        prototypes = unit(np.stack(means).astype(np.float32))  # [parts, d]
+        parts[column] = Parts(prototypes, _matrix(review.names_of_parts(column), names, len(means)))
     whole = {column: name for (column, part), name in review.slots.items() if part == WHOLE}
     return replace(
         head,
@@ -50,9 +48,3 @@ def _matrix(names: Mapping[int, str | None], position: Mapping[str, int], rows: 
         if name is not None:
             matrix[row, position[name]] = 1.0
     return matrix
-
-
-def _part_prototypes(parts: Sequence[Sequence[str]], vectors_of: Callable[[Sequence[str]], Array], width: int) -> Array:
-    """Return a prototype per part, [parts, d]: the mean of its utterances; zero for a part that was split again."""
-    rows = [unit(vectors_of(texts)).mean(0) if texts else np.zeros(width, np.float32) for texts in parts]
-    return unit(np.stack(rows).astype(np.float32))

@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -20,10 +21,10 @@ from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
 from newfound.intents.overview import traffic_of
 from newfound.model.types import KnownCheck
 from newfound.review import views
-from newfound.review.entries import Entry, version_of
+from newfound.review.entries import Entry, events
 from newfound.review.explaining import NEAREST, Explainer, Explanation
 from newfound.review.proposals import MIN_SEPARATION_TO_SUGGEST, confused_pairs, merge_proposals, split_proposal
-from newfound.review.questions import ReviewQueue
+from newfound.review.questions import order_queue, queue_item
 from newfound.review.resizing import Resizer, sizes_of
 from newfound.review.reviewed import ReviewedModel
 
@@ -42,8 +43,9 @@ class ReviewView:
 
     def __init__(self, session: ReviewSession, reviewed: ReviewedModel, entries: Sequence[Entry] = ()) -> None:
         self.session, self.reviewed, self.entries = session, reviewed, entries
-        self.version, self.names = version_of(entries), list(reviewed.names)
-        self.review_queue = ReviewQueue(self)
+        self.events, self.names = events(entries), list(reviewed.names)
+        self.version = len(self.events)
+        self._queue, self._queue_lock = lru_cache(partial(order_queue, self)), Lock()  # is ordered once for all who ask
 
     @cached_property
     def describer(self) -> IntentDescriber:
@@ -168,8 +170,11 @@ class ReviewView:
         return views.extend(kind, u, **{**shown, **more})
 
     def queue(self, count: int = 20, shown: int | None = None) -> list[views.QueueItem]:
-        """Return the utterances from the logs that most need a check (see `ReviewQueue`)."""
-        return self.review_queue.first(count, shown)
+        """Return the utterances that most need a check; before them the one that a person reads, if it is undecided."""
+        with self._queue_lock:
+            questions, rows = self._queue(self.session.votes_now())
+        first = [i for i in self.undecided if i == shown] + [i for i in rows[:count] if i != shown]
+        return [questions[i] if i in questions else queue_item(self, i) for i in first[:count]]
 
     def search(self, words: str, *, start: int = 0, logs_only: bool = False) -> views.Page:
         """Return the number of utterances that contain all words, in upper or lower case, and some of them."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -108,56 +107,38 @@ def recluster(reviewed: ReviewedModel, corpus: Corpus) -> tuple[Corpus, int]:
     return Corpus.of(corpus.texts, labels, corpus.origins), changed
 
 
-class ReviewQueue:
-    """The queue of one version of the review. It is computed when it is first asked for, once for all who ask."""
+def order_queue(view: ReviewView, votes: LogVotes | None) -> tuple[dict[int, QueueItem], list[int]]:
+    """Return the questions by their utterances, and all undecided utterances in the order of the review queue.
 
-    def __init__(self, view: ReviewView) -> None:
-        self._view = view
-        self._orders: dict[bool, tuple[dict[int, QueueItem], list[int]]] = {}  # by whether the votes were there
-        self._lock = Lock()
+    Questions come first, the largest expected gain first, and then utterances whose intent is uncertain and differs
+    from that of their neighbours. Until the votes are counted there are no questions.
+    """
+    if not view.undecided:
+        return {}, []
+    places, label = torch.tensor(view.undecided), view.describer.label
+    # What was said of other utterances does not change that of these.
+    entropy = view.reviewed.unmoved.utterance_entropy[places] / math.log(max(2, len(view.names)))
+    agreement = (label[view.session.neighbours[places]] == label[places][:, None]).float().mean(1)
+    undecided = set(view.undecided)
+    questions = {item.id: item for item in _questions(view, votes) if item.id in undecided}
+    others = places[rank_descending(entropy + (1 - agreement))].tolist()
+    return questions, [*questions, *(i for i in others if i not in questions)]
 
-    def first(self, count: int, shown: int | None = None) -> list[QueueItem]:
-        """Return the first utterances of the queue; before them the one that a person reads, if it is undecided."""
-        with self._lock:
-            votes = self._view.session.votes_now()
-            if (votes is not None) not in self._orders:
-                self._orders[votes is not None] = self._compute(votes)
-            questions, rows = self._orders[votes is not None]
-        first = [i for i in self._view.undecided if i == shown] + [i for i in rows[:count] if i != shown]
-        return [questions[i] if i in questions else self._item(i) for i in first[:count]]
 
-    def _compute(self, votes: LogVotes | None) -> tuple[dict[int, QueueItem], list[int]]:
-        """Return the questions by their utterances, and all undecided utterances in their order.
+def _questions(view: ReviewView, votes: LogVotes | None) -> Iterator[QueueItem]:
+    """Yield the questions that are worth a person's time."""
+    state = None if votes is None else state_of_answers(view.reviewed, votes)
+    if votes is None or state is None:
+        return
+    for question in next_questions(state, MAX_QUESTIONS):
+        about = None if question.is_about is None else view.names[question.is_about]
+        more = {"stands_for": question.rows, "asks_about": about}
+        yield queue_item(view, int(votes.rows[question.row]), question.intents, **more)
 
-        Questions come first, the largest expected gain first, and then utterances whose intent is uncertain and differs
-        from that of their neighbours. Until the votes are counted there are no questions.
-        """
-        describer, rows = self._view.describer, self._view.undecided
-        if not rows:
-            return {}, []
-        places, label = torch.tensor(rows), describer.label
-        # What was said of other utterances does not change that of these.
-        entropy = self._view.reviewed.unmoved.utterance_entropy[places] / math.log(max(2, len(self._view.names)))
-        agreement = (label[self._view.session.neighbours[places]] == label[places][:, None]).float().mean(1)
-        undecided = set(rows)
-        questions = {item.id: item for item in self._questions(votes) if item.id in undecided}
-        others = places[rank_descending(entropy + (1 - agreement))].tolist()
-        return questions, [*questions, *(i for i in others if i not in questions)]
 
-    def _questions(self, votes: LogVotes | None) -> Iterator[QueueItem]:
-        """Yield the questions that are worth a person's time."""
-        view = self._view
-        state = None if votes is None else state_of_answers(view.reviewed, votes)
-        if votes is None or state is None:
-            return
-        for question in next_questions(state, MAX_QUESTIONS):
-            about = None if question.is_about is None else view.names[question.is_about]
-            more = {"stands_for": question.rows, "asks_about": about}
-            yield self._item(int(votes.rows[question.row]), question.intents, **more)
-
-    def _item(self, i: int, intents: Sequence[int] | None = None, **more: Any) -> QueueItem:
-        """Return an utterance with the intents that it may belong to, by default the most probable ones."""
-        probabilities, names = self._view.describer.probabilities[i], self._view.names
-        shown = probabilities.topk(min(MAX_CANDIDATES, len(names))).indices.tolist() if intents is None else intents
-        candidates = tuple((names[n], round(float(probabilities[n]), 4)) for n in shown)
-        return self._view.describe_utterance(QueueItem, i, candidates=candidates, **more)
+def queue_item(view: ReviewView, i: int, intents: Sequence[int] | None = None, **more: Any) -> QueueItem:
+    """Return an utterance with the intents that it may belong to, by default the most probable ones."""
+    probabilities, names = view.describer.probabilities[i], view.names
+    shown = probabilities.topk(min(MAX_CANDIDATES, len(names))).indices.tolist() if intents is None else intents
+    candidates = tuple((names[n], round(float(probabilities[n]), 4)) for n in shown)
+    return view.describe_utterance(QueueItem, i, candidates=candidates, **more)

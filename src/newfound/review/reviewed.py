@@ -41,16 +41,12 @@ class ReviewedModel:
         """Apply decisions to a model.
 
         Args:
-            model: The model as it was fitted.
-            review: The state of the review.
-            vectors_of: Function that returns the embeddings of texts that describe the parts of a split; by default
-                they are encoded.
-            groups: The groups that the intents are in, by their ids.
+            vectors_of: Returns the vectors of texts that describe the parts of a split; by default they are encoded.
             earlier: The same model at an earlier state of the review. What the decisions since leave as it is, is not
                 computed again.
         """
         self.model, self.review, self.vectors_of = model, review, vectors_of
-        self.groups: Groups = groups or {}
+        self.groups = groups or {}
         self.head = reviewed_head(model.head, review, vectors_of or model.transform, groups)
         self.names, self.ids = tuple(self.head.statuses), self.head.ids
         self.classifier = replace(

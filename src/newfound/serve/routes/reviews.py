@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import FastAPI, Query, Request
 
 from newfound.review.decisions import parse
-from newfound.review.entries import Entry, events
+from newfound.review.entries import Entry
 from newfound.review.explaining import Explanation
 from newfound.review.history import read_history
 from newfound.review.session import ReviewSession
@@ -32,14 +32,14 @@ def add_routes(app: FastAPI, service: Service) -> None:
     def state() -> answers.ServedState:
         """Return all intents, the progress, and the version to send with a decision."""
         view = service.refresh()
-        served, limits = identify(view.session), answers.Limits(seconds_between_news=SECONDS_BETWEEN_NEWS)
-        return extend(answers.ServedState, view.state(), model=served.model, name=served.name, limits=limits)
+        limits = answers.Limits(seconds_between_news=SECONDS_BETWEEN_NEWS)
+        return extend(answers.ServedState, view.state(), identify(view.session), limits=limits)
 
     @app.get("/v1/review/news", tags=["review"])
     async def news(since: Annotated[int, Query(ge=0, lt=2**53)] = 0) -> answers.News:
         """Return what happened since a version. The page asks this every few seconds, so it reads nothing from disk."""
         view, job = service.view, service.jobs.state().status
-        latest = events(view.entries)[since:][-MAX_EVENTS:]
+        latest = view.events[since:][-MAX_EVENTS:]
         return extend(answers.News, identify(view.session), version=view.version, events=latest, job=job)
 
     @app.get("/v1/review/details", tags=["review"])
