@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from newfound.cli import check, data, discover, models, quality, review, serve
+from newfound.cli import discover, models, quality, review
 from newfound.cli.errors import message_with_flags
 from newfound.cli.options import with_option_groups
 from newfound.cli.show import forget_output
@@ -42,7 +42,7 @@ def _options(
 
 
 for command in (
-    check.check,
+    quality.check,
     discover.demo,
     discover.discover,
     discover.estimate,
@@ -58,11 +58,11 @@ for command in (
     quality.group,
     quality.diff,
     models.push,
-    serve.serve,
+    review.serve,
 ):
     app.command()(with_option_groups(command))
 app.add_typer(review.app, name="review")
-app.add_typer(data.app, name="data")
+app.add_typer(discover.data, name="data")
 
 
 def main() -> NoReturn:

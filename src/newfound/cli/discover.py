@@ -1,10 +1,10 @@
-"""The commands that learn from logs: demo, discover, estimate, update."""
+"""The commands that learn from logs: demo, discover, estimate, update; and the one that writes example data."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -73,6 +73,7 @@ SeveralOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier model at --out.")]
 ModelOutOption = Annotated[Path, typer.Option("--out", help="The model folder to write.")]
+data = typer.Typer(help="Write example data.", no_args_is_help=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,19 @@ class FolderOptions:
             "intents' names and keywords are stored.",
         ),
     ] = True
+
+
+@data.command("get")
+def get(
+    name: Annotated[Literal["demo"], typer.Argument(help="demo.")],
+    to: Annotated[Path, typer.Option(help="The folder for its files: known.csv, logs.csv and held-out.csv.")] = Path(),
+    force: Annotated[bool, typer.Option("--force", help="Replace its files.")] = False,
+) -> None:
+    """Write the demo corpus as the files of a user."""
+    from newfound.data.demo_corpus import write_demo
+
+    for path, rows in write_demo(to, overwrite=force).items():
+        print(f"{path}: {rows:,} utterances")
 
 
 def demo(
