@@ -6,18 +6,23 @@ order of the prompts. So it does not depend on the speed of the answers which pr
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
 
 from newfound.data.redact import redact
+from newfound.errors import SettingsError
+from newfound.files import write_atomically
 from newfound.llm.openai import NoAnswer, OpenAIChat
 from newfound.llm.settings import LanguageModelSettings
-from newfound.llm.storing import AnswerCache, open_transcript
 from newfound.paths import answer_cache_dir
 
 MAX_MESSAGE_LENGTH = 300  # characters of an utterance that are sent
@@ -29,6 +34,8 @@ FIRST_WAIT_SECONDS = 1.0  # before a request is repeated; twice as long before e
 MAX_WAIT_SECONDS = 30.0  # an endpoint that asks for more is not waited for
 MIN_SECRET_LENGTH = 8  # characters of a key; `x` or `1` is a dummy for an endpoint without keys, and part of any answer
 GRACE_SECONDS = 2.0  # after which a request that ignores its time-out is left to itself
+OWNER_ONLY, OWNER_ONLY_FOLDER = 0o600, 0o700
+VERSION_OF_KEYS = 1
 
 _Reply = tuple[str | None, NoAnswer | None, float]  # answer, problem, seconds
 
@@ -70,8 +77,8 @@ class LanguageModel:
         """Check the settings and open the transcript; `warn` gets one line if questions stay without an answer."""
         settings.check()
         self.settings = settings
-        self._warn, self._sleep, self._key = warn, sleep, settings.key()
-        self._endpoint = OpenAIChat(settings)
+        self._sleep, self._key, self._endpoint = sleep, settings.key(), OpenAIChat(settings)
+        self._warn = lambda message: warn(f"language model at {self._endpoint.address}: {message}")
         source = (self._endpoint.address, settings.model, settings.answer_tokens)
         self._cache = AnswerCache(answer_cache_dir(), source) if settings.remember else None
         self._transcript = None if settings.transcript is None else open_transcript(settings.transcript)
@@ -114,14 +121,10 @@ class LanguageModel:
     def __exit__(self, *error: object) -> None:
         if self._n_unanswered and not self._gave_up:
             number = "1 question" if self._n_unanswered == 1 else f"{self._n_unanswered} questions"
-            self._warn(f"{self._name}: no answer to {number} ({self.problem}); went on without")
+            self._warn(f"no answer to {number} ({self.problem}); went on without")
         if self._transcript is not None:
             with suppress(OSError):  # it was told already if the disk is full
                 self._transcript.close()
-
-    @property
-    def _name(self) -> str:
-        return f"language model at {self._endpoint.address}"
 
     def _prepare(self, prompt: str) -> str:
         prompt = prompt.encode("utf-8", "replace").decode()  # halves of characters cannot be sent
@@ -196,7 +199,10 @@ class LanguageModel:
     def _count_failures(self, wave: Sequence[_Question]) -> None:
         for question in wave:
             if not question.sent:
-                self._tell_that_the_budget_is_spent()
+                is_spent = self.calls >= self.settings.budget  # otherwise it was only a share of it
+                if is_spent and not self._gave_up and not self._told_budget:
+                    self._told_budget = True
+                    self._warn(f"the budget of {self.settings.budget} requests is spent; went on without it")
             elif question.problem is None:
                 self._failures_in_a_row = 0
             else:
@@ -205,18 +211,12 @@ class LanguageModel:
                     continue  # the calls were spent before it was known whether the endpoint fails
                 self._failures_in_a_row += 1
                 if question.problem.final or self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
-                    self._give_up(self._without_key(str(question.problem)))
-
-    def _tell_that_the_budget_is_spent(self) -> None:
-        spent = self.calls >= self.settings.budget  # otherwise it was only a share of it
-        if spent and not self._gave_up and not self._told_budget:
-            self._told_budget = True
-            self._warn(f"{self._name}: the budget of {self.settings.budget} requests is spent; went on without it")
+                    self._give_up(str(question.problem))
 
     def _give_up(self, problem: str) -> None:
         if not self._gave_up:
-            self._gave_up, self.problem = True, problem
-            self._warn(f"{self._name}: gave it up ({problem}); going on without it")
+            self._gave_up, self.problem = True, self._without_key(problem)
+            self._warn(f"gave it up ({self.problem}); going on without it")
 
     def _record(self, question: _Question, purpose: str, outcome: str) -> None:
         if self._transcript is None:
@@ -241,3 +241,43 @@ class LanguageModel:
 def _plain(answer: str) -> str:
     """Return an answer without control characters, and not longer than any answer need be."""
     return "".join(c if c.isprintable() or c in "\n\t" else " " for c in answer[:MAX_ANSWER_LENGTH]).strip()
+
+
+def open_transcript(path: Path) -> TextIO:
+    """Open a file for one JSON line for each request. Only its owner may read it: it holds utterances."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, OWNER_ONLY)
+    except OSError as error:
+        raise SettingsError(f"transcript {path}: cannot be written ({error.strerror})") from None
+    if path.is_file():  # and no device; it may have been there before
+        with suppress(OSError):
+            path.chmod(OWNER_ONLY)
+    return os.fdopen(handle, "w", buffering=1, encoding="utf-8", errors="replace")  # each line is written at once
+
+
+class AnswerCache:
+    """Answers on disk, one file each. What cannot be read counts as missing, and what cannot be written is not kept."""
+
+    def __init__(self, folder: Path, source: Sequence[str | int]) -> None:
+        """Use a folder for answers, which depend on the prompt and the source: address, model, longest answer."""
+        self._folder, self._source = folder, [VERSION_OF_KEYS, *source]
+
+    def get(self, prompt: str) -> str | None:
+        """Return the answer to a prompt; None if there is none."""
+        try:
+            kept = json.loads(self._path(prompt).read_bytes())
+            return kept["answer"] if kept["source"] == self._source and isinstance(kept["answer"], str) else None
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return None
+
+    def put(self, prompt: str, answer: str) -> None:
+        path = self._path(prompt)
+        with suppress(OSError):
+            self._folder.mkdir(mode=OWNER_ONLY_FOLDER, parents=True, exist_ok=True)
+            self._folder.chmod(OWNER_ONLY_FOLDER)
+            write_atomically(path, json.dumps({"source": self._source, "answer": answer}).encode())
+
+    def _path(self, prompt: str) -> Path:
+        digest = hashlib.sha256(json.dumps([*self._source, prompt]).encode()).hexdigest()
+        return self._folder / digest[:2] / f"{digest}.json"
