@@ -26,8 +26,7 @@ from benchmarks.harness.experiments import EXPERIMENTS, Experiment, experiment_n
 from benchmarks.harness.studies import study_encoder, whole_numbers
 from newfound import defaults
 from newfound.cli.errors import message_with_flags
-from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import print_table
+from newfound.cli.show import print_table, reporter_for_terminal
 from newfound.errors import NewfoundError
 from newfound.threads import limit_threads
 

@@ -23,13 +23,13 @@ from newfound.cli.options import (
     share_without_intent,
     whole_number_or_auto,
 )
-from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import (
     print_known_check,
     print_new_intents,
     print_next,
     print_update,
     print_without_intent,
+    reporter_for_terminal,
 )
 from newfound.defaults import Conflicts, LogsHold
 from newfound.methods.registry import METHODS
@@ -96,7 +96,6 @@ class InputFileOptions(FileOptions):
     max_logs: MaxLogsOption = defaults.MAX_LOGS
 
     def keywords(self) -> dict[str, Any]:
-        """Return how the files are read, as keywords of a workflow."""
         read = self.read_options()
         text_column, format = self.logs_text_column or read.text_column, self.logs_format or read.format
         chosen = {"conflicts": self.conflicts, "redact": self.redact, "max_logs": self.max_logs}
@@ -105,8 +104,6 @@ class InputFileOptions(FileOptions):
 
 @dataclass(frozen=True, slots=True)
 class NewerLogOptions(LogOptions):
-    """How newer logs are read."""
-
     time_column: TimeColumnOption = defaults.TIME_COLUMN
     redact: RedactOption = False
     max_logs: MaxLogsOption = defaults.MAX_LOGS
@@ -114,8 +111,6 @@ class NewerLogOptions(LogOptions):
 
 @dataclass(frozen=True, slots=True)
 class FitOptions:
-    """How a model is fitted."""
-
     PANEL: ClassVar = "Fitting"
     effort: EffortOption = defaults.EFFORT
     tune: TuneOption = defaults.TUNE

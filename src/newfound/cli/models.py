@@ -23,7 +23,6 @@ from newfound.cli.options import (
     join_names,
     share,
 )
-from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.quality import print_explanations
 from newfound.cli.show import (
     certainty,
@@ -35,6 +34,7 @@ from newfound.cli.show import (
     print_table,
     print_trends,
     printable,
+    reporter_for_terminal,
     volume,
     writing_output,
 )
@@ -52,8 +52,6 @@ EXIT_CODE_OF_CHANGES = 3  # of `trends`, for jobs that run by themselves
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Where texts are classified."""
-
     PANEL: ClassVar = "Where texts are classified"
     engine: Annotated[
         defaults.Engine, typer.Option(help="local, or ray: on a cluster, or on all cores of this machine.")
@@ -67,7 +65,6 @@ class EngineOptions:
     ] = None
 
     def keywords(self) -> dict[str, Any]:
-        """Return the options as keywords of the workflow."""
         if self.engine == "local" and (self.ray_address is not None or self.workers is not None):
             raise SettingsError("--ray-address and --workers are for --engine ray")
         return asdict(self)

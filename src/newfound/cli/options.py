@@ -25,7 +25,6 @@ Result = TypeVar("Result")
 
 
 def whole_number_or_auto(text: str, option: str) -> int | Literal["auto"]:
-    """Parse a whole number, or the word auto."""
     if text == "auto":
         return "auto"
     try:
@@ -55,7 +54,6 @@ def share_without_intent(text: str) -> NoIntent:
 
 
 def join_names(names: Any, conjunction: str = "or") -> str:
-    """Return names as `a, b or c`."""
     *others, last = map(str, names)
     return f"{', '.join(others)} {conjunction} {last}" if others else last
 
@@ -90,8 +88,6 @@ SeedOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """How unlabelled utterances are read."""
-
     PANEL: ClassVar = "Reading files"
     text_column: Annotated[
         str | None,
@@ -141,7 +137,6 @@ class LogOptions:
     ] = "auto"
 
     def read_options(self) -> ReadOptions:
-        """Return how the file is read."""
         names = [field.name for field in fields(ReadOptions) if hasattr(self, field.name)]
         values = {name: getattr(self, name) for name in names}
         mask = None if self.mask == "auto" else () if self.mask == "none" else _names_in(self.mask)
@@ -150,8 +145,6 @@ class LogOptions:
 
 @dataclass(frozen=True, slots=True)
 class FileOptions(LogOptions):
-    """How labelled utterances are read."""
-
     label_column: Annotated[
         str | None,
         typer.Option(help="The column that holds the intent. By default it is found by its name, such as label."),
@@ -160,8 +153,6 @@ class FileOptions(LogOptions):
 
 @dataclass(frozen=True, slots=True)
 class LanguageModelOptions:
-    """Which language model may be asked."""
-
     PANEL: ClassVar = "A language model"
     llm: Annotated[
         str | None,
@@ -183,7 +174,6 @@ class LanguageModelOptions:
     ] = None
 
     def settings(self) -> LanguageModelSettings | None:
-        """Return which language model may be asked; None for none."""
         if self.llm is None:
             return None
         return LanguageModelSettings(

@@ -11,8 +11,7 @@ import typer
 
 from newfound import defaults
 from newfound.cli.options import EncoderOption, FileOptions, ModelArgument, ModelEncoderOption, SeedOption, share
-from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import examples, print_json, print_table, printable
+from newfound.cli.show import examples, print_json, print_table, printable, reporter_for_terminal
 from newfound.errors import DataError, SettingsError
 from newfound.text import percent, shorten
 

@@ -21,8 +21,7 @@ from newfound.cli.options import (
     TuneOption,
     with_option_groups,
 )
-from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import print_known_check, print_table, printable
+from newfound.cli.show import print_known_check, print_table, printable, reporter_for_terminal
 from newfound.errors import DataError, DecisionError, SettingsError
 
 if TYPE_CHECKING:
@@ -44,8 +43,6 @@ app = typer.Typer(cls=_ReviewGroup, help="Review the discovered intents.", no_ar
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """Where a server listens."""
-
     PANEL: ClassVar = "The server"
     host: Annotated[str, typer.Option(help="The address to listen on. Any but 127.0.0.1 needs --token-file.")] = (
         "127.0.0.1"
@@ -82,7 +79,6 @@ def start_server(
     quiet: bool = True,
     open_page: bool = False,
 ) -> None:
-    """Run the server until it is stopped."""
     try:
         from newfound.serve.server import serve as run_server
     except ModuleNotFoundError as error:

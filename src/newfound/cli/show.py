@@ -1,4 +1,7 @@
-"""Functions that print results: tables, examples, and which commands to use next; and standard output itself."""
+"""What the terminal shows: tables, examples, which commands to use next, and the progress of long commands.
+
+Progress is shown on standard error: as bars on a terminal, as plain lines elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import os
 import re
 import shlex
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -16,6 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from newfound.errors import OutputError
 from newfound.text import percent, shorten
+from newfound.training.progress import Reporter, Task
 
 if TYPE_CHECKING:
     from newfound.model.types import Intent, KnownCheck, Utterance
@@ -32,6 +37,7 @@ JOINERS = frozenset(("\n", "\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080)
 WEEKS_SHOWN = 16
 MAX_NAMES = 12  # of intents, in a line
 BARS = "▁▂▃▄▅▆▇█"
+SECONDS_BETWEEN_LINES = 5.0
 
 
 def print_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
@@ -146,7 +152,6 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
 
 
 def print_trends(result: Trends) -> None:
-    """Print what changed since a model was made."""
     print(f"{result.utterances:,} newer utterances, compared with {result.before:,} in the logs of the model.")
     if result.shifts:
         rows = [(s.intent, f"{s.before:,}", f"{s.after:,}", f"×{s.ratio:g}") for s in result.shifts]
@@ -227,3 +232,60 @@ def forget_output() -> None:
     """Send standard output nowhere. Python would flush it again at exit, and print another error."""
     with suppress(io.UnsupportedOperation):  # it may be memory of the caller and no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _PlainTask(Task):
+    def __init__(self, title: str, total: int) -> None:
+        self._title, self._total = title, total
+        self._done, self._last_line_at = 0, time.monotonic()
+
+    def advance(self, note: str = "", steps: int = 1) -> None:
+        self._done += steps
+        if self._done >= self._total or time.monotonic() - self._last_line_at >= SECONDS_BETWEEN_LINES:
+            self._last_line_at = time.monotonic()
+            print(f"{self._title}: {self._done}/{self._total} {note}".rstrip(), file=sys.stderr, flush=True)
+
+
+class Plain(Reporter):
+    """A reporter for log files and pipes: prints a line to standard error every few seconds."""
+
+    def note(self, message: str) -> None:
+        print(printable(message), file=sys.stderr, flush=True)
+
+    def warn(self, message: str) -> None:
+        self.note(f"newfound: warning: {message}")
+
+    @contextmanager
+    def task(self, title: str, total: int) -> Iterator[Task]:
+        yield _PlainTask(title, total)
+
+
+class Bars(Plain):
+    """A reporter for terminals: shows progress bars on standard error."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self._console = Console(stderr=True)
+
+    def note(self, message: str) -> None:
+        self._console.print(printable(message), highlight=False, markup=False)
+
+    @contextmanager
+    def task(self, title: str, total: int) -> Iterator[Task]:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description:<22}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, TextColumn("{task.fields[note]}"), console=self._console) as progress:
+            handle = progress.add_task(title, total=total, note="")
+
+            class _Bar(Task):
+                def advance(self, note: str = "", steps: int = 1) -> None:
+                    progress.update(handle, advance=steps, note=note)
+
+            yield _Bar()
+
+
+def reporter_for_terminal() -> Reporter:
+    """Return the reporter for standard error: bars if it is a terminal, plain lines otherwise."""
+    return Bars() if sys.stderr.isatty() else Plain()
