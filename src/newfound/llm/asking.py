@@ -78,7 +78,7 @@ class LanguageModel:
         settings.check()
         self.settings = settings
         self._sleep, self._key, self._endpoint = sleep, settings.key(), OpenAIChat(settings)
-        self._warn = lambda message: warn(f"language model at {self._endpoint.address}: {message}")
+        self._warn: Callable[[str], None] = lambda what: warn(f"language model at {self._endpoint.address}: {what}")
         source = (self._endpoint.address, settings.model, settings.answer_tokens)
         self._cache = AnswerCache(answer_cache_dir(), source) if settings.remember else None
         self._transcript = None if settings.transcript is None else open_transcript(settings.transcript)

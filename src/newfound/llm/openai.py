@@ -125,11 +125,9 @@ def _read(reply: Any, deadline: float) -> bytes:
 def _content(reply: bytes) -> str:
     """Return the text of the first choice, or raise `NoAnswer`."""
     try:
-        parsed = json.loads(reply)
+        content = json.loads(reply)["choices"][0]["message"]["content"]
     except (ValueError, RecursionError):
         raise NoAnswer("its answer is not JSON") from None
-    try:
-        content = parsed["choices"][0]["message"]["content"]
     except (KeyError, IndexError, TypeError):
         message = _message_of(reply[:MAX_ERROR_BYTES].decode("utf-8", "replace"))
         raise NoAnswer(f"its answer is not a chat completion{f', {message}' if message else ''}") from None
