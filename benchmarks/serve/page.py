@@ -143,7 +143,7 @@ def serve(folder: str) -> None:
         return loaded
 
     def warm_up(self: session.ReviewSession) -> None:
-        self.view().state()
+        _ = self.view().state
         _ = self.layout
 
     session.__dict__["load"] = load_with_vectors

@@ -95,7 +95,7 @@ def test_every_view_can_be_made_of_what_a_review_allows(pristine, sequence, rand
         except DecisionError:
             return
     view = ReviewView(pristine, ReviewedModel(pristine.model, review), entries)
-    state = view.state()
+    state = view.state
     assert sum(i.size for i in state.intents) + sum(u.intent is None for u in view.describer.utterances) == len(texts)
     view.queue()
     view.points()

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from newfound.questions import evidence
+from newfound.questions import state
 from newfound.review import queries, reviewed, sqlite
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
@@ -57,7 +57,7 @@ def test_questions_join_the_queue_when_the_votes_are_counted(session, computed, 
 
 def test_a_decision_costs_what_it_changes_and_not_what_there_is(session, monkeypatch, tiny_encoder):
     """Of the log nothing is read again, of the utterances only the moved ones are assigned, and few are cut."""
-    calls, modules = Counter(), {"_arguments": sqlite, "kmeans": evidence, "round_probability": reviewed}
+    calls, modules = Counter(), {"_arguments": sqlite, "kmeans": state, "round_probability": reviewed}
 
     def count(name, function, *given, **more):
         calls[name] += 1
@@ -67,13 +67,13 @@ def test_a_decision_costs_what_it_changes_and_not_what_there_is(session, monkeyp
         monkeypatch.setattr(module, name, partial(count, name, getattr(module, name)))
     item, *_ = session.view().queue(500)
     at_first = calls.copy()
-    new, other = (intent.name for intent in session.view().state().intents[:2])
+    new, other = (intent.name for intent in session.view().state.intents[:2])
     moves = [{"texts": [item.text], "to": item.intent}, {"texts": [item.text], "to": None}]
     moves += [{"texts": [u.text], "to": "made", "create": True} for u in session.view().queue(9)[8:]]
     for number, decision in enumerate([Decision("move", arguments) for arguments in moves]):
         calls.clear()
         session.store.decide([decision], author="ana")
-        assert [session.view().state().version, len(session.view().entries)] == [number + 1] * 2
+        assert [session.view().state.version, len(session.view().entries)] == [number + 1] * 2
         session.view().queue(500)
         assert calls["_arguments"] == 0
         assert calls["round_probability"] == 0 < at_first["round_probability"]
@@ -84,6 +84,6 @@ def test_a_decision_costs_what_it_changes_and_not_what_there_is(session, monkeyp
         session.store.decide([decision], author="ana")
     session.store.undo(author="ana", only_own=True)
     ours, fresh = session.view(), ReviewSession(session.folder, encoder=tiny_encoder).view()
-    assert ours.state() == fresh.state()
+    assert ours.state == fresh.state
     assert ours.queue(500) == fresh.queue(500)
     assert ours.reviewed.utterance_probabilities.equal(fresh.reviewed.utterance_probabilities)

@@ -128,7 +128,7 @@ def test_comments_follow_their_intent(folder, tiny_encoder):
     assert (comment.author, comment.arguments["text"]) == ("ana", "same as the\nother one?")
     session.store.decide([Decision("merge", {"intents": ["house"], "into": second})], author="bo")
     assert [c.author for c in session.view().intent(second).comments] == ["ana", "bo"]
-    assert {i.name: i.comments for i in session.view().state().intents if i.comments} == {second: 2}
+    assert {i.name: i.comments for i in session.view().state.intents if i.comments} == {second: 2}
     session.store.undo(author="ana", only_own=True)
     assert [c.arguments["text"] for c in session.view().intent(second).comments] == ["keep"]
     with pytest.raises(DecisionError, match="invisible character U\\+202E"):

@@ -33,11 +33,11 @@ def session(many, tiny_encoder, tmp_path):
 
 
 def sizes(session):
-    return {intent.name: intent.size for intent in session.view().state().intents}
+    return {intent.name: intent.size for intent in session.view().state.intents}
 
 
 def new_intents(session):
-    return [intent.name for intent in session.view().state().intents if not intent.known]
+    return [intent.name for intent in session.view().state.intents if not intent.known]
 
 
 @pytest.mark.parametrize("wanted", [2, 3, 4, 6, 8])

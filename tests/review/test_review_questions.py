@@ -64,7 +64,7 @@ def test_similar_utterances_follow_a_move_at_the_refit(session, tiny_encoder, tm
 
 
 def test_without_a_move_nothing_is_clustered_again(session, tiny_encoder):
-    new = next(i.name for i in session.view().state().intents if not i.known)
+    new = next(i.name for i in session.view().state.intents if not i.known)
     session.store.decide([Decision("accept", {"intent": new})], author="ana")
     reviewed = load_reviewed(session.folder, encoder=tiny_encoder)
     assert recluster(reviewed, Carried.of(reviewed).corpus) == (Carried.of(reviewed).corpus, 0)

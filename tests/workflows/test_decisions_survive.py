@@ -163,10 +163,10 @@ def test_a_refit_of_a_fine_tuned_model_goes_on_from_its_encoder(themed, tiny_enc
 
 
 def test_accepting_and_refitting_is_no_information(folder, tiny_encoder):
-    before = ReviewSession(folder, encoder=tiny_encoder).view().state().progress.expected_error
+    before = ReviewSession(folder, encoder=tiny_encoder).view().state.progress.expected_error
     decide(folder, *(("accept", {"intent": name}) for name in new_names(folder)))
     out, result = train("refit", folder, tiny_encoder)
-    after = ReviewSession(out, encoder=tiny_encoder).view().state()
+    after = ReviewSession(out, encoder=tiny_encoder).view().state
     changes = result.changes
     assert (before, changes.expected_error_before) == pytest.approx((changes.expected_error_before,) * 2, abs=2e-4)
     assert changes.expected_error_after == pytest.approx(after.progress.expected_error, abs=2e-4)

@@ -20,7 +20,7 @@ from newfound.review.store import ReviewStore
 def folder(saved, tiny_encoder, tmp_path):
     """A model one of whose two new intents is empty: a person has moved its utterances to the other one."""
     session = ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
-    first, other = (intent.name for intent in session.view().state().intents if not intent.known)
+    first, other = (intent.name for intent in session.view().state.intents if not intent.known)
     texts = [u.text for u in session.view().describer.utterances if u.intent == first]
     session.store.decide([Decision("move", {"texts": texts, "to": other})], author="ana")
     session.store.decide([Decision("rename", {"intent": first, "to": "empty"})], author="ana")

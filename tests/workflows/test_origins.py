@@ -60,8 +60,8 @@ def test_a_refit_keeps_them_and_there_is_still_something_to_review(discovered, f
     session = ReviewSession(tmp_path / "r", encoder=tiny_encoder)
     view = session.view()
     assert view.queue(), "utterances from the logs can still be checked"
-    assert 0 < view.state().progress.expected_error < 1
-    assert sum(i.size for i in view.state().intents) == sum(u.count for u in after.utterances)
+    assert 0 < view.state.progress.expected_error < 1
+    assert sum(i.size for i in view.state.intents) == sum(u.count for u in after.utterances)
 
 
 def test_an_update_counts_what_it_has_seen_before_once(discovered, folder, tiny_encoder):

@@ -14,8 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.ranking import rank_descending
-from newfound.questions.evidence import LOG_ODDS_SAME, co_association, probability
-from newfound.questions.state import AnswerState, Question
+from newfound.questions.state import LOG_ODDS_SAME, AnswerState, Question, co_association, probability
 
 MAX_CANDIDATES = 5
 MAX_EXAMPLES = 3  # of an intent in a question

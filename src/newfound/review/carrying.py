@@ -41,7 +41,6 @@ class Carried:
 
     @classmethod
     def of(cls, reviewed: ReviewedModel) -> Carried:
-        """Return what a training from a reviewed model keeps."""
         assigned = reviewed.review.assigned
         rejected = _rejected(reviewed)
         slots = _slots_of_utterances(reviewed) if rejected else [None] * len(reviewed.assigned)
@@ -60,7 +59,6 @@ class Carried:
         )
 
     def decisions(self) -> list[Decision]:
-        """Return what is to be decided about the trained model."""
         moves = [Decision("move", {"texts": list(self.of_no_intent), "to": None})] if self.of_no_intent else []
         return [*moves, *(Decision("reject", {"intent": name}) for name in self.rejected)]
 

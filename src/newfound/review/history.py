@@ -57,7 +57,6 @@ class History:
         return cls((*read_history(folder).trainings, Training(kind, folder.resolve().name, at, None, entries)))
 
     def as_json(self) -> bytes:
-        """Return the content of its file."""
         return to_json({"version": 1, **asdict(self)})
 
 

@@ -23,9 +23,15 @@ from newfound.model.types import KnownCheck
 from newfound.review import views
 from newfound.review.entries import Entry, events
 from newfound.review.explaining import NEAREST, Explainer, Explanation
-from newfound.review.proposals import MIN_SEPARATION_TO_SUGGEST, confused_pairs, merge_proposals, split_proposal
+from newfound.review.proposals import (
+    MIN_SEPARATION_TO_SUGGEST,
+    Resizer,
+    confused_pairs,
+    merge_proposals,
+    sizes_of,
+    split_proposal,
+)
 from newfound.review.questions import order_queue, queue_item
-from newfound.review.resizing import Resizer, sizes_of
 from newfound.review.reviewed import ReviewedModel
 
 if TYPE_CHECKING:
@@ -49,13 +55,11 @@ class ReviewView:
 
     @cached_property
     def describer(self) -> IntentDescriber:
-        """Describes the intents of this version."""
         _ = self.session.vectors  # The lock of the session makes sure that the utterances are encoded only once.
         return self.reviewed.describer(neighbours=lambda: self.session.neighbours)
 
     @cached_property
     def resizer(self) -> Resizer:
-        """Proposes what leads to fewer or more new intents."""
         return Resizer(self)
 
     def number(self, name: str) -> int:
@@ -64,12 +68,9 @@ class ReviewView:
             raise DecisionError(f"no intent {name!r}; somebody may have renamed or merged it")
         return self.names.index(name)
 
-    def state(self) -> views.ReviewState:
-        """Return the intents in brief, and how far the review is."""
-        return views.ReviewState(self.version, *self._intents_and_progress)
-
     @cached_property
-    def _intents_and_progress(self) -> tuple[tuple[views.ListedIntent, ...], views.Progress]:
+    def state(self) -> views.ReviewState:
+        """The intents in brief, and how far the review is."""
         intents = [self.reviewed.identified(self.describer.summary(c)) for c in range(len(self.names))]
         intents.sort(key=lambda i: (i.known, -i.size, i.name))
         review = self.reviewed.review
@@ -95,7 +96,7 @@ class ReviewView:
             )
             for i in intents
         )
-        return tuple(listed), progress
+        return views.ReviewState(self.version, tuple(listed), progress)
 
     def details(self) -> list[views.IntentDetails]:
         """Return what the list shows of each intent besides its summary: examples and proposals."""
@@ -139,7 +140,6 @@ class ReviewView:
         return (self.describer.label < 0).nonzero().squeeze(1).tolist()
 
     def pairs(self) -> list[views.ConfusedPair]:
-        """Return the pairs of intents that are most often mixed up."""
         return confused_pairs(self.describer, self.undecided, MAX_PAIRS)
 
     def pair(self, first: str, second: str) -> views.PairPage:
@@ -192,17 +192,16 @@ class ReviewView:
         return views.Page(len(rows), self.describer.occurrences(rows), shown, ids)
 
     def utterances(self, ids: Sequence[int]) -> views.Page:
-        """Return utterances by their numbers."""
         self._check_ids(ids)
         return self._page(ids, 0, False, len(ids))
 
     def selection(self, ids: Sequence[int]) -> views.Selection:
         """Return which intents some utterances belong to, and so what moving them would take from these."""
         self._check_ids(ids)
-        utterances, (intents, progress) = [self.describer.utterances[i] for i in ids], self._intents_and_progress
+        utterances = [self.describer.utterances[i] for i in ids]
         sizes = sizes_of(utterances)
-        before: dict[str | None, int] = {intent.name: intent.size for intent in intents}
-        before[None] = progress.without_intent
+        before: dict[str | None, int] = {intent.name: intent.size for intent in self.state.intents}
+        before[None] = self.state.progress.without_intent
         losses = tuple(views.Loss(name, n, before[name]) for name, n in sizes.most_common())
         return views.Selection(losses, sum(u.count for u in utterances if u.labelled))
 
@@ -243,7 +242,6 @@ class ReviewView:
         )
 
     def explain(self, text: str) -> Explanation:
-        """Classify one text, and return why: intents, similar utterances and the words that decide."""
         return Explainer(self.reviewed, self.session.vectors).classify([text], top=NEAREST)[0]
 
 

@@ -125,14 +125,13 @@ class ReviewSession:
         return self.model.utterance_vectors[[row[text] for text in texts]].numpy()
 
     def _examples(self, rows: tuple[int, ...]) -> tuple[str, ...]:
-        """Return central utterances of an intent that differ from one another."""
         texts = [self.model.utterances[row].text for row in rows]
         return central_texts(self.vectors[list(rows)], texts, MAX_EXAMPLES) if rows else ()
 
     def warm_up(self) -> None:
         """Compute what takes long, so that no request has to wait for it."""
         view = self.view()
-        view.state()
+        _ = view.state
         view.details()
         _ = self.votes
         view.queue()
