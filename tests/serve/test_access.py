@@ -8,8 +8,8 @@ import pytest
 from serving import QUIET, client_of
 
 from newfound.errors import SettingsError
-from newfound.serve import access
-from newfound.serve.access import Sessions, client_address
+from newfound.serve import middleware
+from newfound.serve.middleware import Sessions, client_address
 from newfound.serve.settings import ServeSettings, read_token
 
 TOKEN = "a-secret-of-24-characters"
@@ -29,7 +29,7 @@ def clock(monkeypatch):
             return self.now
 
     stopped = Clock()
-    monkeypatch.setattr(access, "time", stopped)
+    monkeypatch.setattr(middleware, "monotonic", stopped.monotonic)
     return stopped
 
 
@@ -94,7 +94,7 @@ def test_a_session_ends_when_it_is_not_used(folder, tiny_encoder, clock):
 
 
 def test_the_number_of_sessions_is_limited(monkeypatch):
-    monkeypatch.setattr(access, "MAX_SESSIONS", 2)
+    monkeypatch.setattr(middleware, "MAX_SESSIONS", 2)
     sessions = Sessions()
     first, second = sessions.begin("a"), sessions.begin("b")
     sessions.use(first)

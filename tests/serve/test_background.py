@@ -21,8 +21,7 @@ from serving import client_of, server_of, wait_for_job
 
 from newfound.errors import NewfoundError
 from newfound.serve.background import WorkFailed, run_in_process
-from newfound.serve.errors import without_paths
-from newfound.serve.jobs import BackgroundJobs, next_name, put_beside
+from newfound.serve.jobs import BackgroundJobs, next_name, put_beside, without_paths
 from newfound.threads import inference_threads
 from newfound.workflows.evaluation import Evaluation
 from waiting import SECONDS_TO_WAIT, until

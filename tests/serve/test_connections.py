@@ -33,7 +33,7 @@ def connect_and_ask(address, path, receive_buffer):
 def large_answer(monkeypatch):
     """The metrics become an answer that no buffer of the system can hold."""
     content = bytes(32 * 2**20)
-    monkeypatch.setattr("newfound.serve.metrics.ServerMetrics.text", lambda self: (content, "text/plain"))
+    monkeypatch.setattr("newfound.serve.service.ServerMetrics.text", lambda self: (content, "text/plain"))
     return len(content)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import threading
-from types import SimpleNamespace
 
 from serving import QUIET, client_of
 
 import newfound.review.session as session_module
-from newfound.serve import access
+from newfound.serve import middleware
 from waiting import SECONDS_TO_WAIT, until
 
 
@@ -53,9 +52,9 @@ def test_a_refit_that_cannot_be_written_is_refused_before_it_trains(saved, tiny_
 
 def test_news_tell_what_others_did_and_keep_no_session_alive(saved, tiny_encoder, tmp_path, monkeypatch):
     now = 0.0
-    monkeypatch.setattr(access, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(middleware, "monotonic", lambda: now)
     folder = shutil.copytree(saved, tmp_path / "model")
-    monkeypatch.setattr(access, "SECONDS_OF_SESSION", 1.5)
+    monkeypatch.setattr(middleware, "SECONDS_OF_SESSION", 1.5)
     settings = dataclasses.replace(QUIET, token="a-secret-of-24-characters")
     with client_of(folder, tiny_encoder, settings) as client:
         client.post("/login", data={"token": settings.token}, headers={"origin": "http://127.0.0.1"})

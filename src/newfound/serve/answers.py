@@ -1,9 +1,12 @@
-"""The bodies of answers that are not values of the review or of a workflow as they are."""
+"""The bodies of answers that are not values of the review or of a workflow as they are, and those of refusals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, Field
 
 from newfound.exports.registry import LANGUAGE_CODE
 from newfound.model.types import Intent, Prediction
@@ -11,12 +14,7 @@ from newfound.review.decisions import MAX_COMMENT_LENGTH
 from newfound.review.entries import Entry, Event
 from newfound.review.history import Training
 from newfound.review.proposals import MIN_SEPARATION_TO_SUGGEST
-from newfound.review.views import (
-    MAX_UTTERANCES_TO_MOVE,
-    IntentDetails,
-    QueueItem,
-    ReviewState,
-)
+from newfound.review.views import MAX_UTTERANCES_TO_MOVE, IntentDetails, QueueItem, ReviewState
 from newfound.serve.bodies import MAX_TEXTS_IN_A_REQUEST
 from newfound.serve.jobs import JobState
 from newfound.serve.settings import MAX_NAME_LENGTH
@@ -220,3 +218,23 @@ class Log:
     total: int
     entries: list[Entry]
     earlier: list[EarlierTraining]
+
+
+class WrongField(BaseModel):
+    """A field of a request that is not valid."""
+
+    where: list[str] = Field(description="The way to the field, for instance body, texts, 0")
+    what: str = Field(description="What is wrong with it")
+
+
+class Problem(BaseModel):
+    """Why a request was not answered."""
+
+    detail: str | list[WrongField] = Field(description="One sentence, or what is wrong with which field")
+    entry: int | None = Field(None, description="The number of the decision in the way (409), if it can be undone")
+
+
+REFUSALS: dict[int | str, dict[str, Any]] = {  # what any request may be answered with
+    "4XX": {"model": Problem, "description": "The request cannot be answered as it is"},
+    "5XX": {"model": Problem, "description": "The server cannot answer it now; a 503 can be tried again"},
+}

@@ -24,9 +24,10 @@ from starlette.middleware.gzip import GZipMiddleware
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError, NewfoundError, OutputError
 from newfound.model.hub import model_folder
+from newfound.serve.answers import REFUSALS
 from newfound.serve.background import WorkFailed
 from newfound.serve.batching import Batcher
-from newfound.serve.errors import REFUSALS, without_paths
+from newfound.serve.jobs import without_paths
 from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.routes import pages, predictions, reviews, training
 from newfound.serve.service import Service

@@ -23,7 +23,6 @@ from newfound.files import HISTORY_FILE, hold_folder, is_held, remove_unfinished
 from newfound.model.types import KnownCheck
 from newfound.review.history import sign_history
 from newfound.serve.background import run_in_process
-from newfound.serve.errors import without_paths
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult
 from newfound.workflows.updating import RefitChanges, RefitResult, UpdateChanges, UpdateResult
@@ -31,6 +30,8 @@ from newfound.workflows.updating import RefitChanges, RefitResult, UpdateChanges
 logger = logging.getLogger("newfound.serve")
 MAX_WARNINGS = 100  # of one job that are kept
 WORKPLACE_PREFIX = ".newfound-job-"
+# What stands before the last name of an absolute path, which follows a space, a quote or the like.
+PARENT_FOLDERS = re.compile(r"(?:(?<=[\s'\"(\[=])|^)(?:[A-Za-z]:)?[/\\](?=[\w.])(?:[^\s/\\'\":;,()]+[/\\])*")
 NUMBER = r"-([1-9]\d{0,3})"  # added to the name of the first model; the group is the number
 Kind = Literal["discover", "update", "refit"]
 
@@ -99,7 +100,6 @@ class BackgroundJobs:
         self.result: Path | None = None  # the model folder that the last job has written
 
     def state(self) -> JobState:
-        """Return the last job and its progress."""
         if self._state.status != "running":
             return self._state
         return replace(self._state, seconds=round(time.monotonic() - self._started_at, 1))
@@ -129,7 +129,6 @@ class BackgroundJobs:
         return self.state()
 
     async def stop(self, message: str = "The server has stopped. Nothing was written.") -> None:
-        """End the running job, if there is one."""
         if self._state.status == "running":
             self._update(message=message)
             self._work.cancel()
@@ -221,3 +220,14 @@ def remove_abandoned(model: Path) -> None:
         with suppress(OSError):
             if not is_held(path):
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def without_paths(text: str, *folders: Path) -> str:
+    """Return a message with the names of files and folders, but without the folders that they lie in.
+
+    Paths outside `folders` and the home folder cannot be recognised if they have spaces.
+    """
+    known = {str(path) for folder in (*folders, Path.home()) for path in (folder, folder.resolve())} - {".", "/"}
+    for folder in sorted(known, key=len, reverse=True):
+        text = text.replace(f"{folder}/", "").replace(f"{folder}\\", "")
+    return PARENT_FOLDERS.sub("", text)

@@ -1,4 +1,4 @@
-"""Checks every request before the application sees it: host, identity, origin and size.
+"""Checks every request before the application sees it: host, origin, size, and who asks: tokens, sessions, lock-out.
 
 This is plain ASGI, so that a body that is too large or too slow is refused while it is still arriving.
 """
@@ -7,29 +7,39 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import ipaddress
 import json
 import logging
+import math
 import secrets
 import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from time import monotonic
 from urllib.parse import SplitResult, urlsplit
 
+from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from newfound.serve.access import Lockout, Sessions, client_address, identify
 from newfound.serve.service import Service
 from newfound.serve.settings import MAX_BYTES
 
-access_logger = logging.getLogger("newfound.access")
+logger, access_logger = logging.getLogger("newfound.serve"), logging.getLogger("newfound.access")
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = frozenset({"/healthz", "/login"})  # they show nothing of the model
 OPEN_FOLDER = "/static/"  # nor do the page's own files, of which the login is made
 POLLING_PATHS = frozenset({"/v1/review/news", "/v1/review/training"})  # they keep no session alive
 SECONDS_TO_SEND = 10.0  # the body of a request
+MAX_CLIENTS_REMEMBERED = 10_000
+MAX_SESSIONS = 1_000
+SECONDS_OF_SESSION = 12 * 3600.0  # without a request
+MAX_WRONG_TOKENS = 10
+SECONDS_OF_LOCKOUT = 900.0  # after the last wrong token, which is forgiven then
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -40,6 +50,100 @@ SECURITY_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+
+
+def identify(token: str | Mapping[str, str], secret: str) -> str | None:
+    """Return whose secret it is, "" for one that all users share, or None for a wrong one.
+
+    The time it takes does not depend on the secret.
+    """
+    given, owner = secret.encode("utf-8", "surrogateescape"), None
+    for person, expected in (token if isinstance(token, Mapping) else {"": token}).items():
+        if hmac.compare_digest(given, expected.encode()):
+            owner = person
+    return owner
+
+
+class Sessions:
+    """The people who logged in. A session ends after some time without a request."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, tuple[str, float]] = OrderedDict()  # the least recently used first
+
+    def begin(self, person: str) -> str:
+        """Return the secret key of a new session."""
+        while len(self._sessions) >= MAX_SESSIONS:
+            self._sessions.popitem(last=False)
+        key = secrets.token_urlsafe(32)
+        self._sessions[key] = person, monotonic()
+        return key
+
+    def use(self, key: str, *, keep_alive: bool = True) -> str | None:
+        """Return whose session it is, or None; what a page asks on its own does not keep a session alive."""
+        person, used_at = self._sessions.get(key, ("", -math.inf))
+        if monotonic() - used_at > SECONDS_OF_SESSION:
+            return None
+        if keep_alive:
+            self._sessions[key] = person, monotonic()
+            self._sessions.move_to_end(key)
+        return person
+
+    def end(self, key: str) -> None:
+        self._sessions.pop(key, None)
+
+
+class Lockout:
+    """Refuses a client's tokens for a while after several wrong ones."""
+
+    def __init__(self) -> None:
+        self._clients: OrderedDict[str, tuple[int, float]] = OrderedDict()  # wrong tokens, and when they are forgiven
+
+    def seconds_left(self, client: str) -> int:
+        """Return for how many more seconds the client's tokens are refused; 0 if they are not."""
+        count, forgiven_at = self._clients.get(client, (0, 0.0))
+        return max(0, math.ceil(forgiven_at - monotonic())) if count >= MAX_WRONG_TOKENS else 0
+
+    def add_wrong_token(self, client: str) -> None:
+        now = monotonic()
+        count, forgiven_at = self._clients.pop(client, (0, now))
+        count = count + 1 if now < forgiven_at else 1
+        if count >= MAX_WRONG_TOKENS:
+            logger.warning("%d wrong tokens from %s; its tokens are refused for a while", count, client)
+        self._clients[client] = count, now + SECONDS_OF_LOCKOUT
+        if len(self._clients) > MAX_CLIENTS_REMEMBERED:
+            self._clients.popitem(last=False)
+
+
+def client_address(peer: str, forwarded: str = "") -> str:
+    """Return the address by which a client is counted.
+
+    All addresses of an IPv6 network of 64 bits count as one client, because one machine can have all of them.
+    `forwarded` is the address that a proxy saw which is to be believed.
+    """
+    try:
+        parsed = ipaddress.ip_address(forwarded or peer)
+        if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        if isinstance(parsed, ipaddress.IPv6Address):
+            return str(ipaddress.ip_network((int(parsed), 64), strict=False))
+        return str(parsed)
+    except ValueError:
+        return peer
+
+
+def author_of(request: Request, declared: str | None) -> str:
+    """Return the owner of the request's token, or the declared author if all users share one token.
+
+    It is refused if neither the token nor the body names an author, or if they name two people.
+    """
+    person: str | None = request.scope["state"]["person"]
+    if person is None:
+        if declared is None:
+            raise RequestValidationError([{"type": "missing", "loc": ("body", "author"), "msg": "Field required"}])
+        return declared
+    if declared is not None and declared != person:
+        raise HTTPException(403, f"this token belongs to {person}; leave the author out")
+    return person
 
 
 class GuardMiddleware:

@@ -66,7 +66,6 @@ class Server(uvicorn.Server):
         self._service = app.service
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop, and finish the requests that were accepted."""
         await self._service.stop_work()
         await super().shutdown(sockets)
 

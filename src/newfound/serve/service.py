@@ -11,6 +11,9 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.types import Scope
+
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictError, ModelError, NewfoundError
 from newfound.model.about import model_signature
@@ -22,11 +25,29 @@ from newfound.serve.background import T, WorkQueue, run_with_encoder
 from newfound.serve.batching import Batcher
 from newfound.serve.bodies import MAX_TOP
 from newfound.serve.jobs import BackgroundJobs, remove_abandoned
-from newfound.serve.metrics import ServerMetrics
 from newfound.serve.settings import ServeSettings
 from newfound.serve.uploads import Uploads
 
 logger = logging.getLogger("newfound.serve")
+
+
+class ServerMetrics:
+    """The metrics of one server for Prometheus. Each server has its own registry."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter("newfound_requests", "Requests", ["route", "status"], registry=self._registry)
+        self._seconds = Histogram("newfound_request_seconds", "Time to answer", ["route"], registry=self._registry)
+        self.waiting = Gauge("newfound_waiting_texts", "Texts in the queue", registry=self._registry)
+
+    def count_request(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count a request by its route; one that was refused before, or that has none, is counted as "other"."""
+        route = scope["route"].path if "route" in scope else "other"
+        self._requests.labels(route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def text(self) -> tuple[bytes, str]:
+        return generate_latest(self._registry), CONTENT_TYPE_LATEST
 
 
 class Service:
@@ -37,6 +58,7 @@ class Service:
         self._lock = Lock()
         self._switch_lock = Lock()  # one change of the served model at a time
         remove_abandoned(folder)
+        self._signature: object  # of the model that was loaded last
         self._load(folder, encoder)
         self.batches_at_once = 2 if self.session.model.embedder.has_graph() else 1  # torch takes all cores for one
         if (problem := self.session.model.graph_problem()) is not None:
@@ -139,7 +161,6 @@ class Service:
             self._earlier.append(earlier)
 
     def serve_earlier(self) -> None:
-        """Serve the model again that was served before."""
         with self._switch_lock:
             if not self._earlier:
                 raise ConflictError("no other model was served before")

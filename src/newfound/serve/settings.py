@@ -80,7 +80,6 @@ def read_token(path: Path) -> str | dict[str, str]:
 
 
 def _checked(secret: str, place: str) -> str:
-    """Return a secret, or refuse it if it is too short or too odd."""
     if len(secret) < MIN_TOKEN_LENGTH or not (secret.isascii() and secret.isprintable()) or " " in secret:
         raise SettingsError(
             f"{place} needs at least {MIN_TOKEN_LENGTH} printable ASCII characters without a space, for instance from "

@@ -88,7 +88,6 @@ class Uploads:
         return self._files[id][1]
 
     def forget(self, *ids: str | None) -> None:
-        """Forget files that a job has taken."""
         for id in ids:
             self._files.pop(id or "", None)
 
@@ -129,7 +128,6 @@ def read_file(
 
 
 def beyond_limits(name: str, what: str) -> FilePreview:
-    """Return that reading a file takes too much of something."""
     return FilePreview(None, name, problem=f"{name}: takes {what}; use the command line for it")
 
 

@@ -23,7 +23,6 @@ STATIC_FOLDERS = (("newfound.serve", "static"), ("newfound.report", "shared"))  
 
 
 def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
-    """Add the routes of the page, its files, the login and the logout."""
     files = resources.files("newfound.serve")
     folders = [resources.files(package).joinpath(folder) for package, folder in STATIC_FOLDERS]
     static = {

@@ -26,8 +26,6 @@ SECONDS_TO_ANSWER = 30.0  # a prediction
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes."""
-
     @app.post("/v1/predict", tags=["predict"])
     async def predict(body: bodies.PredictBody) -> answers.Predictions:
         """Classify a batch of utterances."""

@@ -14,7 +14,7 @@ from newfound.review.history import read_history
 from newfound.review.session import ReviewSession
 from newfound.review.views import ConfusedPair, IntentPage, LogMap, Page, PairPage, Resizing, Selection, extend
 from newfound.serve import answers, bodies
-from newfound.serve.access import author_of
+from newfound.serve.middleware import author_of
 from newfound.serve.service import Service, identify
 
 IntentName = Annotated[str, Query(max_length=200)]
@@ -26,14 +26,12 @@ SECONDS_BETWEEN_NEWS = 2.5  # how often a page asks for them
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes of the review: reading (/v1/review/...) and deciding."""
-
     @app.get("/v1/review/state", tags=["review"])
     def state() -> answers.ServedState:
         """Return all intents, the progress, and the version to send with a decision."""
         view = service.refresh()
         limits = answers.Limits(seconds_between_news=SECONDS_BETWEEN_NEWS)
-        return extend(answers.ServedState, view.state(), identify(view.session), limits=limits)
+        return extend(answers.ServedState, view.state, identify(view.session), limits=limits)
 
     @app.get("/v1/review/news", tags=["review"])
     async def news(since: Annotated[int, Query(ge=0, lt=2**53)] = 0) -> answers.News:

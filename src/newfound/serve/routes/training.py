@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 
 from newfound.data.rows import LabelUse, ReadOptions
 from newfound.serve import answers, bodies, uploads
-from newfound.serve.access import author_of
 from newfound.serve.background import WorkFailed
 from newfound.serve.jobs import JobState, Kind, Workflow
+from newfound.serve.middleware import author_of
 from newfound.serve.service import Service, identify
 from newfound.serve.settings import MAX_BYTES
 from newfound.workflows.checking import CheckResult, check
@@ -30,8 +30,6 @@ FILE_BODY = {"requestBody": {"content": {"application/octet-stream": {"schema": 
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes."""
-
     @app.post("/v1/check", tags=["train"])
     async def check_known(request: Request, body: bodies.CheckBody) -> CheckResult:
         """Look for likely label errors and nearly equal intents in known data; `line` is the position, from 1."""
