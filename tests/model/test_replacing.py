@@ -15,8 +15,7 @@ from newfound.files import hold_folder
 from newfound.model.folder import load, save
 from newfound.model.sidecars import load_answers
 from newfound.review.decisions import Decision
-from newfound.review.history import read_history
-from newfound.review.store import ReviewStore
+from newfound.review.store import ReviewStore, read_history
 from newfound.workflows.auditing import open_audit
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be locked")

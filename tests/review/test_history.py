@@ -9,8 +9,7 @@ import pytest
 
 from newfound.errors import ModelError
 from newfound.review.decisions import Decision
-from newfound.review.history import read_history
-from newfound.review.store import ReviewStore
+from newfound.review.store import ReviewStore, read_history
 from newfound.workflows.updating import refit, update
 
 

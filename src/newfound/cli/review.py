@@ -233,8 +233,7 @@ def _estimate_in_words(resizing: Resizing) -> str:
 @app.command("log")
 def log(model: ModelArgument) -> None:
     """List the decisions: who decided what, and when. What the model was trained on comes first, without numbers."""
-    from newfound.review.history import read_history
-    from newfound.review.store import ReviewStore
+    from newfound.review.store import ReviewStore, read_history
 
     store = ReviewStore(model)
     trained_on = [("", entry) for training in read_history(store.folder).trainings for entry in training.entries]

@@ -7,8 +7,6 @@ an intent that votes confuse with another is asked about as a whole. Nothing her
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -21,28 +19,25 @@ MAX_EXAMPLES = 3  # of an intent in a question
 MAX_CONFUSED = 2  # other intents that one is compared with
 MAX_OTHERS = 4  # rows that can be asked about to make sure
 MAX_OUTSIDE = 2  # intents without rows here that a question shows
-Proposal = tuple[float, Callable[[], Question]]  # the gain of a question, and what makes it
 
 
 def next_question(state: AnswerState) -> Question | None:
     """Return the question that is expected to gain most; None if nothing is left to ask."""
     if not state.pieces:
         return None
-    proposals = [proposal for proposal in (_about_a_part(state), _about_an_intent(state)) if proposal is not None]
-    return max(proposals, key=lambda proposal: proposal[0])[1]() if proposals else None
+    questions = filter(None, (_about_a_part(state), _about_an_intent(state)))
+    return max(questions, key=lambda question: question.gain, default=None)
 
 
-def _about_a_part(state: AnswerState) -> Proposal | None:
+def _about_a_part(state: AnswerState) -> Question | None:
     open_pieces = [p for p in state.pieces if p.part is not None and p.medoid not in state.asked]
-    if not open_pieces:
+    piece = max(open_pieces, key=lambda p: p.gain, default=None)
+    if piece is None or piece.part is None:
         return None
-    piece = max(open_pieces, key=lambda p: p.gain)
-    part = piece.part
-    assert part is not None
-    return piece.gain, lambda: _question(state, piece.medoid, part, piece.doubt, len(part), first=piece.intent)
+    return _question(state, piece.medoid, piece.part, piece.doubt, len(piece.part), first=piece.intent)
 
 
-def _about_an_intent(state: AnswerState) -> Proposal | None:
+def _about_an_intent(state: AnswerState) -> Question | None:
     """A question about the smaller one of the two intents that votes confuse most."""
     intents, together, size = state.evidence.confusion(state.pieces)
     if len(intents) < 2:
@@ -66,12 +61,8 @@ def _about_an_intent(state: AnswerState) -> Proposal | None:
         return None
     first, second = sorted((a, b), key=lambda i: (not bool(askable[i]), float(size[i])))
     own, doubt, smaller = intents[first], float(chance[a, b]), float(torch.minimum(size[a], size[b]))
-
-    def question() -> Question:
-        rows = torch.cat([p.rows for p in state.pieces if p.intent == own])
-        return _question(state, state.examples[own][0], rows, doubt, smaller, first=intents[second], is_about=own)
-
-    return doubt * smaller, question
+    rows = torch.cat([p.rows for p in state.pieces if p.intent == own])
+    return _question(state, state.examples[own][0], rows, doubt, smaller, first=intents[second], is_about=own)
 
 
 def _question(

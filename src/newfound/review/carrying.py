@@ -20,7 +20,7 @@ from newfound.model.classifier import IntentModel
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry
 from newfound.review.reviewed import ReviewedModel
-from newfound.review.sqlite import add_entries, open_for_writing
+from newfound.review.sqlite import add_entries, open_log
 from newfound.review.state import WHOLE, Review, Slot
 
 
@@ -70,7 +70,7 @@ class Carried:
             return {}
         with TemporaryDirectory(prefix="newfound-review-") as folder:
             path = Path(folder) / REVIEW_FILE
-            with open_for_writing(path) as connection:
+            with open_log(path, write=True) as connection:
                 for decision in decisions:
                     author = authors.get(_key(decision)) or (earlier[-1].author if earlier else "newfound")
                     add_entries(connection, [decision], author)

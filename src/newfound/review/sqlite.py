@@ -46,24 +46,30 @@ OTHER_MEANING = "cannot be used ({error}); restore it from a copy"
 
 
 @contextmanager
-def open_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the file without writing decisions to it."""
+def open_log(path: Path, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+    """Open a regular file, for writing with a lock; what is written is committed when the block ends, unless it raises.
+
+    An error of the database becomes one that says what it means for the user.
+    """
+    paths = [path, *(Path(f"{path}{suffix}") for suffix in SIDE_FILE_SUFFIXES)]
+    if any(each.is_symlink() for each in paths):
+        raise ModelError(f"{path}: is a link, or has one beside it; refused")
+    check_regular(*paths)
     # An unfinished transaction of a process that was killed can be rolled back only with write access.
-    mode = "rw" if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else "ro"
-    with _connect(path, mode) as connection:
-        connection.execute("PRAGMA query_only = ON")
-        _check_schema(connection, path)
-        yield connection
-
-
-@contextmanager
-def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Lock the file; what is written inside the block is committed when it ends, unless it raises."""
-    with _connect(path, "rwc") as connection, connection:
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("BEGIN IMMEDIATE")  # locks at once, so that nobody else can write after the block has read
-        if not _objects(connection):
-            connection.execute(SCHEMA)
+    can_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    uri = f"{path.absolute().as_uri()}?mode={'rwc' if write else 'rw' if can_write else 'ro'}"
+    with (
+        explain_errors(path),
+        closing(sqlite3.connect(uri, uri=True, timeout=SECONDS_TO_WAIT_FOR_LOCK, isolation_level=None)) as connection,
+        connection,
+    ):
+        if write:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("BEGIN IMMEDIATE")  # at once, so that nobody else can write after the block has read
+            if not _objects(connection):
+                connection.execute(SCHEMA)
+        else:
+            connection.execute("PRAGMA query_only = ON")
         _check_schema(connection, path)
         yield connection
 
@@ -110,21 +116,6 @@ def _next_time(connection: sqlite3.Connection) -> str:
     with suppress(TypeError, ValueError, OverflowError):  # nothing is recorded, or no time that another one can follow
         now = max(now, datetime.fromisoformat(last) + timedelta(microseconds=1))
     return now.isoformat(timespec="microseconds")
-
-
-@contextmanager
-def _connect(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
-    """Connect to a regular file; an error of the database becomes one that says what it means for the user."""
-    paths = [path, *(Path(f"{path}{suffix}") for suffix in SIDE_FILE_SUFFIXES)]
-    if any(each.is_symlink() for each in paths):
-        raise ModelError(f"{path}: is a link, or has one beside it; refused")
-    check_regular(*paths)
-    uri = f"{path.absolute().as_uri()}?mode={mode}"
-    with (
-        explain_errors(path),
-        closing(sqlite3.connect(uri, uri=True, timeout=SECONDS_TO_WAIT_FOR_LOCK, isolation_level=None)) as connection,
-    ):
-        yield connection
 
 
 @contextmanager

@@ -1,16 +1,24 @@
-"""The decisions about one model: they are checked by applying them, and then recorded in its file."""
+"""The decisions about one model: they are checked by applying them, and then recorded in its file.
+
+Decisions about one model cannot be replayed on another one, so a trained model begins with an empty review. The file
+`history.json` says how it came to be: one entry for each training, with the decisions that the training learned from.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from sqlite3 import Connection
 
 from newfound.errors import ConflictError, DecisionError, ModelError
-from newfound.files import REVIEW_FILE
+from newfound.files import HISTORY_FILE, REVIEW_FILE, to_json, write_atomically
 from newfound.model.about import Description, hold_model, stream_utterances
+from newfound.model.hub import model_folder
+from newfound.model.sidecars import read_sidecar
 from newfound.review import sqlite
 from newfound.review.decisions import Decision, format_decision
 from newfound.review.entries import Entry, check_conflicts
@@ -47,7 +55,7 @@ class ReviewStore:
         """Return all decisions, undone ones included, in the order in which they were recorded."""
         if not self.exists:
             return []
-        with sqlite.open_for_reading(self._path) as connection:
+        with sqlite.open_log(self._path) as connection:
             return self._read(connection)
 
     def _read(self, connection: Connection) -> list[Entry]:
@@ -83,7 +91,7 @@ class ReviewStore:
         with hold_model(self.folder, self.signature, alone=False):
             if not self.exists:  # what is refused makes no file
                 self._check(decisions, (), expected_version)
-            with sqlite.open_for_writing(self._path) as connection:
+            with sqlite.open_log(self._path, write=True) as connection:
                 before = self._read(connection)
                 self._check(decisions, before, expected_version)
                 added = sqlite.add_entries(connection, decisions, author)
@@ -133,7 +141,7 @@ class ReviewStore:
             _decision_to_undo((), author_to_undo, id, expected_version)
         with (
             hold_model(self.folder, self.signature, alone=False),
-            sqlite.open_for_writing(self._path) as connection,
+            sqlite.open_log(self._path, write=True) as connection,
         ):
             entries = self._read(connection)
             one = _decision_to_undo(entries, author_to_undo, id, expected_version)
@@ -202,3 +210,58 @@ def _decision_to_undo(entries: Sequence[Entry], author: str | None, id: int | No
     if not of_author:
         raise DecisionError("there is no decision to undo")
     return of_author[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """A training from a reviewed model.
+
+    Attributes:
+        kind: refit or update.
+        model: The name of the folder that was trained from.
+        at: When the training began: UTC, ISO 8601.
+        author: Who started it; None if that is not known.
+        entries: The decisions of the review that it learned from.
+    """
+
+    kind: str
+    model: str
+    at: str
+    author: str | None
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """How a model came to be.
+
+    Attributes:
+        trainings: The trainings one after the other, beginning with the model that nothing was trained from.
+    """
+
+    trainings: tuple[Training, ...] = ()
+
+    @classmethod
+    def of(cls, model: object, kind: str) -> History:
+        """Return the history of a model that is to be trained from another one; empty if that lies in no folder."""
+        if not isinstance(model, str | Path):
+            return cls()
+        folder = model_folder(model)
+        entries = tuple(ReviewStore(folder).entries())
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        return cls((*read_history(folder).trainings, Training(kind, folder.resolve().name, at, None, entries)))
+
+    def as_json(self) -> bytes:
+        return to_json({"version": 1, **asdict(self)})
+
+
+def read_history(folder: Path) -> History:
+    """Return how the model in a folder came to be; the history is empty if the folder does not say it."""
+    return History(read_sidecar(folder, HISTORY_FILE, "trainings", tuple[Training, ...]) or ())
+
+
+def sign_history(folder: Path, author: str) -> None:
+    """Write in whose name a model was trained."""
+    *earlier, last = read_history(folder).trainings or (None,)
+    history = History((*earlier, replace(last, author=author)) if last else ())
+    write_atomically(folder / HISTORY_FILE, history.as_json())

@@ -12,8 +12,8 @@ from newfound.exports.registry import LANGUAGE_CODE
 from newfound.model.types import Intent, Prediction
 from newfound.review.decisions import MAX_COMMENT_LENGTH
 from newfound.review.entries import Entry, Event
-from newfound.review.history import Training
 from newfound.review.proposals import MIN_SEPARATION_TO_SUGGEST
+from newfound.review.store import Training
 from newfound.review.views import MAX_UTTERANCES_TO_MOVE, IntentDetails, QueueItem, ReviewState
 from newfound.serve.bodies import MAX_TEXTS_IN_A_REQUEST
 from newfound.serve.jobs import JobState

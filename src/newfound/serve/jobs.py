@@ -21,7 +21,7 @@ from typing import Any, Literal
 from newfound.errors import ConflictError, ConflictingLabels, SettingsError
 from newfound.files import HISTORY_FILE, hold_folder, is_held, remove_unfinished_files
 from newfound.model.types import KnownCheck
-from newfound.review.history import sign_history
+from newfound.review.store import sign_history
 from newfound.serve.background import run_in_process
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from newfound.methods.refit import Refit
     from newfound.model.classifier import IntentModel
     from newfound.review.carrying import Carried
-    from newfound.review.history import History
     from newfound.review.reviewed import ReviewedModel
+    from newfound.review.store import History
 
 MAX_EXAMPLES_OF_MOVES = 20
 
@@ -276,7 +276,7 @@ class _Earlier(NamedTuple):
     @classmethod
     def open(cls, source: ModelSource, kind: Literal["update", "refit"], runtime: Runtime) -> _Earlier:
         from newfound.review.carrying import Carried
-        from newfound.review.history import History
+        from newfound.review.store import History
 
         reviewed = runtime.open_model(source)
         return cls(source, reviewed, Carried.of(reviewed), History.of(source, kind))

@@ -10,8 +10,8 @@ from fastapi import FastAPI, Query, Request
 from newfound.review.decisions import parse
 from newfound.review.entries import Entry
 from newfound.review.explaining import Explanation
-from newfound.review.history import read_history
 from newfound.review.session import ReviewSession
+from newfound.review.store import read_history
 from newfound.review.views import ConfusedPair, IntentPage, LogMap, Page, PairPage, Resizing, Selection, extend
 from newfound.serve import answers, bodies
 from newfound.serve.middleware import author_of
