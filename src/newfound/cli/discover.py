@@ -9,28 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from newfound import defaults
-from newfound.cli.options import (
-    DeviceOption,
-    EffortOption,
-    EncoderOption,
-    FileOptions,
-    LanguageModelOptions,
-    LogOptions,
-    ModelEncoderOption,
-    SeedOption,
-    TuneOption,
-    join_names,
-    share_without_intent,
-    whole_number_or_auto,
-)
-from newfound.cli.show import (
-    print_known_check,
-    print_new_intents,
-    print_next,
-    print_update,
-    print_without_intent,
-    reporter_for_terminal,
-)
+from newfound.cli import options, show
 from newfound.defaults import Conflicts, LogsHold
 from newfound.methods.registry import METHODS
 
@@ -45,7 +24,7 @@ KnownArgument = Annotated[
     ),
 ]
 LogsArgument = Annotated[Path | None, typer.Argument(help="A file of unlabelled utterances.", show_default=False)]
-MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {join_names(METHODS)}.")]
+MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {options.join_names(METHODS)}.")]
 RedactOption = Annotated[
     bool, typer.Option("--redact", help="First mask e-mail addresses, card numbers, IBANs and telephone numbers.")
 ]
@@ -77,7 +56,7 @@ data = typer.Typer(help="Write example data.", no_args_is_help=True)
 
 
 @dataclass(frozen=True, slots=True)
-class InputFileOptions(FileOptions):
+class InputFileOptions(options.FileOptions):
     """How known intents and logs are read, where they may differ."""
 
     logs_text_column: Annotated[
@@ -103,7 +82,7 @@ class InputFileOptions(FileOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class NewerLogOptions(LogOptions):
+class NewerLogOptions(options.LogOptions):
     time_column: TimeColumnOption = defaults.TIME_COLUMN
     redact: RedactOption = False
     max_logs: MaxLogsOption = defaults.MAX_LOGS
@@ -112,10 +91,10 @@ class NewerLogOptions(LogOptions):
 @dataclass(frozen=True, slots=True)
 class FitOptions:
     PANEL: ClassVar = "Fitting"
-    effort: EffortOption = defaults.EFFORT
-    tune: TuneOption = defaults.TUNE
-    device: DeviceOption = defaults.DEVICE
-    seed: SeedOption = defaults.SEED
+    effort: options.EffortOption = defaults.EFFORT
+    tune: options.TuneOption = defaults.TUNE
+    device: options.DeviceOption = defaults.DEVICE
+    seed: options.SeedOption = defaults.SEED
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +160,7 @@ def demo(
         f"{len(logs):,} from its logs,\nof known intents, new ones and none. Which new intents are there?\n"
     )
     settings = {"method": method, "overwrite": force, **asdict(fit)}
-    result = run_workflow(known, logs, out, **settings, reporter=reporter_for_terminal())
+    result = run_workflow(known, logs, out, **settings, reporter=show.reporter_for_terminal())
     _print_findings(result, out)
     score = strict_scores(task.gold_ids(task.test), result.model.predict_ids(task.test.texts), len(task.known))
     print(
@@ -189,7 +168,7 @@ def demo(
         f"utterances,\n{score.all_acc:.1f} % get the right intent: {score.ind_acc:.1f} % of the known intents', "
         f"{score.ood_acc:.1f} % of the new ones' (docs/protocols.md, strict)."
     )
-    print_next(out, "my smart meter went blank")
+    show.print_next(out, "my smart meter went blank")
 
 
 def discover(
@@ -198,7 +177,7 @@ def discover(
     fit: FitOptions,
     run: RunOptions,
     folder: FolderOptions,
-    asking: LanguageModelOptions,
+    asking: options.LanguageModelOptions,
     out: ModelOutOption,
     logs: LogsArgument = None,
     method: MethodOption = defaults.METHOD,
@@ -212,7 +191,7 @@ def discover(
     ] = None,
     no_intent: NoIntentOption = "auto",
     several: SeveralOption = None,
-    encoder: EncoderOption = defaults.ENCODER,
+    encoder: options.EncoderOption = defaults.ENCODER,
 ) -> None:
     """Find new intents in logs, and train one classifier for known and new intents."""
     from newfound.workflows.discovery import discover as run_workflow
@@ -222,9 +201,9 @@ def discover(
         logs,
         out,
         method=method,
-        n_new=whole_number_or_auto(n_new, "--n-new"),
+        n_new=options.whole_number_or_auto(n_new, "--n-new"),
         logs_hold=holds,
-        no_intent=share_without_intent(no_intent),
+        no_intent=options.share_without_intent(no_intent),
         several=several,
         encoder=encoder,
         llm=asking.settings(),
@@ -232,7 +211,7 @@ def discover(
         **asdict(fit),
         **asdict(run),
         **asdict(folder),
-        reporter=reporter_for_terminal(),
+        reporter=show.reporter_for_terminal(),
     )
     _print_result(result, out)
 
@@ -245,8 +224,8 @@ def estimate(
         LogsHold,
         typer.Option("--logs-contain", help="mixed: the logs hold known intents too; novel: new intents only."),
     ] = defaults.LOGS_HOLD,
-    encoder: EncoderOption = defaults.ENCODER,
-    seed: SeedOption = defaults.SEED,
+    encoder: options.EncoderOption = defaults.ENCODER,
+    seed: options.SeedOption = defaults.SEED,
 ) -> None:
     """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
     from newfound.workflows.discovery import estimate as run_workflow
@@ -258,7 +237,7 @@ def estimate(
         encoder=encoder,
         seed=seed,
         **files.keywords(),
-        reporter=reporter_for_terminal(),
+        reporter=show.reporter_for_terminal(),
     )
     if result.is_vague:
         print(f"About {result.n_new} new intents, but the data hardly say how many there are.")
@@ -271,7 +250,7 @@ def update(
     logs: Annotated[Path, typer.Argument(help="Newer unlabelled utterances (text).")],
     files: NewerLogOptions,
     fit: FitOptions,
-    asking: LanguageModelOptions,
+    asking: options.LanguageModelOptions,
     out: ModelOutOption,
     n_new: NumberOfNewOption = "auto",
     accept_all: Annotated[
@@ -279,7 +258,7 @@ def update(
     ] = False,
     no_intent: NoIntentOption = "auto",
     several: SeveralOption = None,
-    encoder: ModelEncoderOption = None,
+    encoder: options.ModelEncoderOption = None,
     force: ForceOption = False,
 ) -> None:
     """Find new intents in newer logs. Intents that were accepted in the review count as known."""
@@ -289,8 +268,8 @@ def update(
         model,
         logs,
         out,
-        n_new=whole_number_or_auto(n_new, "--n-new"),
-        no_intent=share_without_intent(no_intent),
+        n_new=options.whole_number_or_auto(n_new, "--n-new"),
+        no_intent=options.share_without_intent(no_intent),
         several=several,
         accept_all=accept_all,
         encoder=encoder,
@@ -300,18 +279,18 @@ def update(
         llm=asking.settings(),
         overwrite=force,
         **asdict(fit),
-        reporter=reporter_for_terminal(),
+        reporter=show.reporter_for_terminal(),
     )
     _print_result(result, out)
-    print_update(result.changes)
+    show.print_update(result.changes)
 
 
 def _print_result(result: DiscoverResult, out: Path) -> None:
     _print_findings(result, out)
-    print_next(out, result.logs.texts[0])
+    show.print_next(out, result.logs.texts[0])
 
 
 def _print_findings(result: DiscoverResult, out: Path) -> None:
-    print_new_intents(result.intents)
-    print_without_intent(result.model.utterances)
-    print_known_check(result.known_check, out)
+    show.print_new_intents(result.intents)
+    show.print_without_intent(result.model.utterances)
+    show.print_known_check(result.known_check, out)

@@ -13,31 +13,9 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from newfound import defaults
+from newfound.cli import options, show
 from newfound.cli.errors import REMEDIES
-from newfound.cli.options import (
-    DeviceOption,
-    FileOptions,
-    LogOptions,
-    ModelArgument,
-    ModelEncoderOption,
-    join_names,
-    share,
-)
 from newfound.cli.quality import print_explanations
-from newfound.cli.show import (
-    certainty,
-    examples,
-    print_evaluation,
-    print_export,
-    print_json,
-    print_known_check,
-    print_table,
-    print_trends,
-    printable,
-    reporter_for_terminal,
-    volume,
-    writing_output,
-)
 from newfound.data.readers import READERS
 from newfound.errors import DataError, SettingsError
 from newfound.exports.registry import EXPORTS, MODEL_EXPORTS
@@ -71,19 +49,31 @@ class EngineOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class PredictFileOptions(LogOptions):
+class PredictFileOptions(options.LogOptions):
     """How utterances to be classified are read; `--format` is the format of the predictions."""
 
     format: Annotated[
         str | None,
         typer.Option(
-            "--input-format", help=f"The file's format: {join_names(READERS)}. By default, its extension decides."
+            "--input-format",
+            help=f"The file's format: {options.join_names(READERS)}. By default, its extension decides.",
         ),
     ] = None
 
 
+@contextmanager
+def _naming_input_format() -> Iterator[None]:
+    """Name --input-format in errors about the file's format; --format is that of the predictions."""
+    try:
+        yield
+    except DataError as error:
+        words = {**REMEDIES, "format": "name its format with --input-format"}
+        raise DataError(error.in_words_of(words)) from error
+
+
+@_naming_input_format()
 def predict(
-    model: ModelArgument,
+    model: options.ModelArgument,
     files: PredictFileOptions,
     engine: EngineOptions,
     file: Annotated[
@@ -99,8 +89,8 @@ def predict(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier predictions at --out.")] = False,
-    encoder: ModelEncoderOption = None,
-    device: DeviceOption = defaults.DEVICE,
+    encoder: options.ModelEncoderOption = None,
+    device: options.DeviceOption = defaults.DEVICE,
     max_outliers: Annotated[
         str | None,
         typer.Option(
@@ -143,28 +133,23 @@ def predict(
     if explain and (on_ray or written_format not in (None, "jsonl") or Path(out or "x").suffix not in JSON_ENDINGS):
         raise SettingsError("--explain: write JSON lines, to the screen or to a file that ends in .jsonl")
     limits: dict[str, Any] = {
-        "max_outliers": share(max_outliers, "--max-outliers"),
-        "threshold": share(threshold, "--threshold"),
+        "max_outliers": options.share(max_outliers, "--max-outliers"),
+        "threshold": options.share(threshold, "--threshold"),
         "fallback": fallback,
         "top": top,
         "several": several,
     }
     computed: dict[str, Any] = {"encoder": encoder, "device": device}
     reading: dict[str, Any] = {"read": files.read_options(), "explain": explain}
-    from newfound.workflows.prediction import (
-        PredictionLimits,
-        stream_predictions,
-        write_as_they_arrive,
-        write_predictions,
-    )
+    from newfound.workflows import prediction
     from newfound.workflows.runtime import Runtime
 
-    reporter = reporter_for_terminal()
+    reporter = show.reporter_for_terminal()
     if out not in (None, "-"):
         written_as: dict[str, Any] = {"format": written_format, "overwrite": force, **where}
         ray_notes = redirect_stdout(io.StringIO()) if on_ray else nullcontext()  # Ray prints about its workers
-        with _naming_input_format(), ray_notes:
-            written = write_predictions(
+        with ray_notes:
+            written = prediction.write_predictions(
                 model, file, str(out), **written_as, **limits, **computed, **reading, reporter=reporter
             )
         print(f"Wrote {written.rows:,} predictions to {written.path}")
@@ -174,28 +159,17 @@ def predict(
     if written_format == "parquet" and sys.stdout.isatty():
         raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")
     runtime = Runtime.of(reporter, **computed)
-    with _naming_input_format():
-        batches = stream_predictions(model, file, PredictionLimits(**limits), runtime, **reading)
-        if explain and written_format is None:
-            print_explanations(batches)
-        else:
-            write_as_they_arrive(batches, top, written_format or "jsonl", writing_output())
-
-
-@contextmanager
-def _naming_input_format() -> Iterator[None]:
-    """Name --input-format in errors about the file's format; --format is that of the predictions."""
-    try:
-        yield
-    except DataError as error:
-        words = {**REMEDIES, "format": "name its format with --input-format"}
-        raise DataError(error.in_words_of(words)) from error
+    batches = prediction.stream_predictions(model, file, prediction.PredictionLimits(**limits), runtime, **reading)
+    if explain and written_format is None:
+        print_explanations(batches)
+    else:
+        prediction.write_as_they_arrive(batches, top, written_format or "jsonl", show.writing_output())
 
 
 def evaluate(
-    model: ModelArgument,
+    model: options.ModelArgument,
     labelled: Annotated[Path, typer.Argument(help="A file of labelled utterances, with columns text and label.")],
-    files: FileOptions,
+    files: options.FileOptions,
     out: Annotated[Path | None, typer.Option(help="Write the result of each utterance to this CSV file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
     out_of_scope: Annotated[
@@ -203,8 +177,8 @@ def evaluate(
     ] = None,
     worst: Annotated[int, typer.Option(min=0, help="How many confused pairs to show.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print the evaluation as JSON.")] = False,
-    encoder: ModelEncoderOption = None,
-    device: DeviceOption = defaults.DEVICE,
+    encoder: options.ModelEncoderOption = None,
+    device: options.DeviceOption = defaults.DEVICE,
 ) -> None:
     """Compare predictions with labels: accuracy, macro-F1, calibration, new intents and the worst confused pairs."""
     from newfound.workflows.evaluation import evaluate as run_workflow
@@ -218,43 +192,43 @@ def evaluate(
         read=files.read_options(),
         overwrite=force,
         out_of_scope=out_of_scope,
-        reporter=reporter_for_terminal(),
+        reporter=show.reporter_for_terminal(),
     )
     if as_json:
-        print_json(result.as_dict())
+        show.print_json(result.as_dict())
         return
-    print_evaluation(result, worst=worst)
+    show.print_evaluation(result, worst=worst)
     if out is not None:
         print(f"\nWrote the result of each utterance to {out}")
 
 
 def trends(
-    model: ModelArgument,
+    model: options.ModelArgument,
     logs: Annotated[Path, typer.Argument(help="Newer unlabelled utterances.")],
-    files: LogOptions,
+    files: options.LogOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    encoder: ModelEncoderOption = None,
-    device: DeviceOption = defaults.DEVICE,
+    encoder: options.ModelEncoderOption = None,
+    device: options.DeviceOption = defaults.DEVICE,
 ) -> None:
     """Say what changed since the model was made: volumes and new intents. Exit code 3 if anything did."""
     from newfound.workflows.trending import trends as run_workflow
 
-    read, reporter = files.read_options(), reporter_for_terminal()
+    read, reporter = files.read_options(), show.reporter_for_terminal()
     result = run_workflow(model, logs, read=read, encoder=encoder, device=device, reporter=reporter)
     if as_json:
-        print_json(asdict(result))
+        show.print_json(asdict(result))
     else:
-        print_trends(result)
+        show.print_trends(result)
     if result.changed:
         raise typer.Exit(EXIT_CODE_OF_CHANGES)
 
 
 def inspect(
-    model: ModelArgument,
+    model: options.ModelArgument,
     new: Annotated[bool, typer.Option("--new", help="Show only the new intents.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole description as JSON.")] = False,
     min_users: MinUsersOption = 0,
-    encoder: ModelEncoderOption = None,
+    encoder: options.ModelEncoderOption = None,
 ) -> None:
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
     from newfound.intents.overview import said_by
@@ -268,29 +242,30 @@ def inspect(
     shown = with_paths(read, read_groups(model))
     intents = tuple(sorted(shown, key=lambda i: (not i.known, -i.size)))
     if as_json:
-        print_json({**about, "intents": [asdict(i) for i in intents]})
+        show.print_json({**about, "intents": [asdict(i) for i in intents]})
         return
     provenance = about["provenance"]
     encoder_name = about["encoder"]["name"]
-    print(printable(f"{model}: {provenance['method']} on encoder {encoder_name}, made {provenance['created']}\n"))
-    volumes = [i.volume for i in intents if i.volume is not None]
-    header, fields = ("intent", "status", "size", "certainty"), (certainty, volume) if volumes else (certainty,)
-    print_table(
-        (*header, *(["by week"] if volumes else []), "central utterances and keywords"),
+    print(show.printable(f"{model}: {provenance['method']} on encoder {encoder_name}, made {provenance['created']}\n"))
+    columns = {"certainty": show.certainty}
+    if any(i.volume for i in intents):
+        columns["by week"] = show.volume
+    show.print_table(
+        ("intent", "status", "size", *columns, "central utterances and keywords"),
         [
-            (i.name, i.status, f"{i.size:,}", *(show(i) for show in fields), examples(i.exemplars, i.keywords))
+            (i.name, i.status, f"{i.size:,}", *(f(i) for f in columns.values()), show.examples(i.exemplars, i.keywords))
             for i in intents
         ],
     )
-    print_known_check(KnownCheck.of(provenance), model)
+    show.print_known_check(KnownCheck.of(provenance), model)
 
 
 def report(
-    model: ModelArgument,
+    model: options.ModelArgument,
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
     min_users: MinUsersOption = 0,
-    encoder: ModelEncoderOption = None,
+    encoder: options.ModelEncoderOption = None,
 ) -> None:
     """Write one HTML page about the intents, with a map of the logs. It opens offline and can be forwarded."""
     from newfound.files import check_file_target
@@ -304,8 +279,8 @@ def report(
 
 
 def export(
-    model: ModelArgument,
-    to: Annotated[str, typer.Option(help=f"The format: {join_names([*EXPORTS, *MODEL_EXPORTS])}.")],
+    model: options.ModelArgument,
+    to: Annotated[str, typer.Option(help=f"The format: {options.join_names([*EXPORTS, *MODEL_EXPORTS])}.")],
     out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets and onnx.")],
     language: Annotated[str, typer.Option(help="The utterances' language code.")] = defaults.LANGUAGE,
     only: Annotated[
@@ -328,7 +303,7 @@ def export(
         ),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export at --out.")] = False,
-    encoder: ModelEncoderOption = None,
+    encoder: options.ModelEncoderOption = None,
 ) -> None:
     """Write what people labelled or accepted as training data of a bot platform, or the classifier as an ONNX graph."""
     from newfound.workflows.exporting import export as run_workflow
@@ -339,7 +314,7 @@ def export(
         out,
         language=language,
         only=only,
-        min_probability=share(min_probability, "--min-probability"),
+        min_probability=options.share(min_probability, "--min-probability"),
         with_guesses=with_guesses,
         overwrite=force,
         encoder=encoder,
@@ -348,20 +323,20 @@ def export(
     if result.counts is None:
         print(f"Wrote the classifier of {result.intents} intents to {result.path}")
         return
-    print_export(result, result.counts, with_guesses=with_guesses)
+    show.print_export(result, result.counts, with_guesses=with_guesses)
     for intent, name in result.renamed.items():
-        print(f"{printable(intent)} is called {printable(name)} there")
+        print(f"{show.printable(intent)} is called {show.printable(name)} there")
 
 
 def push(
-    model: ModelArgument,
+    model: options.ModelArgument,
     to: Annotated[str, typer.Argument(help="The model on the hub, as owner/name; it is created if it does not exist.")],
     private: Annotated[bool, typer.Option("--private", help="Only its owner may see it.")] = False,
     with_utterances: Annotated[
         bool,
         typer.Option("--with-utterances", help="Also publish the training utterances, which are customers' texts."),
     ] = False,
-    encoder: ModelEncoderOption = None,
+    encoder: options.ModelEncoderOption = None,
 ) -> None:
     """Put a model on the Hugging Face hub, without utterances; `hf://owner/name` is then a model everywhere."""
     from newfound.workflows.publishing import push as run_workflow

@@ -12,21 +12,13 @@ import typer
 from typer.core import TyperGroup
 
 from newfound import defaults
-from newfound.cli.options import (
-    DeviceOption,
-    EffortOption,
-    LanguageModelOptions,
-    ModelArgument,
-    ModelEncoderOption,
-    TuneOption,
-    with_option_groups,
-)
+from newfound.cli import options
 from newfound.cli.show import print_known_check, print_table, printable, reporter_for_terminal
 from newfound.errors import DataError, DecisionError, SettingsError
 
 if TYPE_CHECKING:
     from newfound.review.decisions import Decision
-    from newfound.review.views import Change, Resizing
+    from newfound.review.views import Change
 
 
 class _ReviewGroup(TyperGroup):
@@ -60,10 +52,10 @@ class ServerOptions:
 
 
 def serve(
-    model: ModelArgument,
+    model: options.ModelArgument,
     server: ServerOptions,
-    asking: LanguageModelOptions,
-    encoder: ModelEncoderOption = None,
+    asking: options.LanguageModelOptions,
+    encoder: options.ModelEncoderOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not log requests.")] = False,
 ) -> None:
     """Serve predictions and the review page over HTTP. A newer model in the folder is loaded at once."""
@@ -73,7 +65,7 @@ def serve(
 def start_server(
     model: Path,
     server: ServerOptions,
-    asking: LanguageModelOptions,
+    asking: options.LanguageModelOptions,
     encoder: str | None,
     *,
     quiet: bool = True,
@@ -105,12 +97,12 @@ def start_server(
 
 
 @app.command("page")
-@with_option_groups
+@options.with_option_groups
 def page(
-    model: ModelArgument,
+    model: options.ModelArgument,
     server: ServerOptions,
-    asking: LanguageModelOptions,
-    encoder: ModelEncoderOption = None,
+    asking: options.LanguageModelOptions,
+    encoder: options.ModelEncoderOption = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Open the review page of a model; `newfound review MODEL` is short for it."""
@@ -119,17 +111,17 @@ def page(
 
 @app.command("apply")
 def apply(
-    model: ModelArgument,
+    model: options.ModelArgument,
     decisions: Annotated[Path, typer.Argument(help="A YAML file with a list of decisions (docs/review.md).")],
     author: Annotated[str | None, typer.Option(help="Who decides; by default the author in the file, or you.")] = None,
     refit: Annotated[
         bool, typer.Option("--refit", help="Train another model on the reviewed intents; needs --out.")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="The folder for the model that --refit trains.")] = None,
-    encoder: ModelEncoderOption = None,
-    effort: EffortOption = defaults.EFFORT,
-    tune: TuneOption = defaults.TUNE,
-    device: DeviceOption = defaults.DEVICE,
+    encoder: options.ModelEncoderOption = None,
+    effort: options.EffortOption = defaults.EFFORT,
+    tune: options.TuneOption = defaults.TUNE,
+    device: options.DeviceOption = defaults.DEVICE,
     recluster: Annotated[
         bool,
         typer.Option(
@@ -169,7 +161,7 @@ def apply(
 
 @app.command("undo")
 def undo(
-    model: ModelArgument,
+    model: options.ModelArgument,
     id: Annotated[int | None, typer.Option(help="The number of a decision; by default the last step.")] = None,
     author: Annotated[str | None, typer.Option(help="Who undoes it; by default you.")] = None,
 ) -> None:
@@ -183,13 +175,13 @@ def undo(
 
 @app.command("resize")
 def resize(
-    model: ModelArgument,
+    model: options.ModelArgument,
     to: Annotated[
         int | None, typer.Option(help="How many new intents there are to be; by default nothing changes.")
     ] = None,
     preview: Annotated[bool, typer.Option("--preview", help="Show what would change, and record nothing.")] = False,
     author: Annotated[str | None, typer.Option(help="Who decides; by default you.")] = None,
-    encoder: ModelEncoderOption = None,
+    encoder: options.ModelEncoderOption = None,
 ) -> None:
     """Merge or split new intents until there are as many as wanted; accepted ones stay."""
     from newfound.workflows.resizing import resize as run_workflow
@@ -197,7 +189,13 @@ def resize(
     result = run_workflow(model, to, author or _whoami(), preview=preview, encoder=encoder)
     resizing = result.resizing
     possible = f"{resizing.fewest} to {resizing.most} are possible"
-    print(f"{resizing.present} new intents; {possible}.{_estimate_in_words(resizing)}")
+    summary = f"{resizing.present} new intents; {possible}."
+    if (estimate := resizing.estimate) is not None:
+        unsure = "; that is unsure, so look at the intents" if estimate.is_unsure else ""
+        summary += (
+            f" The estimate was {estimate.n_new}, {estimate.low} to {estimate.high} in nine of ten cases{unsure}."
+        )
+    print(summary)
     if resizing.changes:
         print_table(
             ("", "intent", "size", "utterances"), [row for change in resizing.changes for row in _rows_of(change)]
@@ -222,16 +220,8 @@ def _rows_of(change: Change) -> list[tuple[str, ...]]:
     ]
 
 
-def _estimate_in_words(resizing: Resizing) -> str:
-    estimate = resizing.estimate
-    if estimate is None:
-        return ""
-    unsure = "; that is unsure, so look at the intents" if estimate.is_unsure else ""
-    return f" The estimate was {estimate.n_new}, {estimate.low} to {estimate.high} in nine of ten cases{unsure}."
-
-
 @app.command("log")
-def log(model: ModelArgument) -> None:
+def log(model: options.ModelArgument) -> None:
     """List the decisions: who decided what, and when. What the model was trained on comes first, without numbers."""
     from newfound.review.store import ReviewStore, read_history
 

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from newfound.workflows.trending import Trends
     from newfound.workflows.updating import UpdateChanges
 
-
 # The line end, a joiner and a non-joiner, and the tags of which the flags of England, Scotland and Wales consist.
 JOINERS = frozenset(("\n", "\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080))))
-
-
 WEEKS_SHOWN = 16
 MAX_NAMES = 12  # of intents, in a line
 BARS = "▁▂▃▄▅▆▇█"

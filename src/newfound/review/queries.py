@@ -20,17 +20,9 @@ from newfound.errors import DecisionError
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
 from newfound.intents.overview import traffic_of
 from newfound.model.types import KnownCheck
-from newfound.review import views
+from newfound.review import proposals, views
 from newfound.review.entries import Entry, events
 from newfound.review.explaining import NEAREST, Explainer, Explanation
-from newfound.review.proposals import (
-    MIN_SEPARATION_TO_SUGGEST,
-    Resizer,
-    confused_pairs,
-    merge_proposals,
-    sizes_of,
-    split_proposal,
-)
 from newfound.review.questions import order_queue, queue_item
 from newfound.review.reviewed import ReviewedModel
 
@@ -59,8 +51,8 @@ class ReviewView:
         return self.reviewed.describer(neighbours=lambda: self.session.neighbours)
 
     @cached_property
-    def resizer(self) -> Resizer:
-        return Resizer(self)
+    def resizer(self) -> proposals.Resizer:
+        return proposals.Resizer(self)
 
     def number(self, name: str) -> int:
         """Return the number of an intent, or raise a `DecisionError` if there is none of this name."""
@@ -111,7 +103,7 @@ class ReviewView:
         overlaps = self.describer.overlaps_of(intent)
         merge = next((o.name for o in overlaps if o.share >= MIN_OVERLAP_TO_SUGGEST), None)
         parts = self.session.two_parts(tuple(rows))
-        is_clear = parts is not None and parts[1] >= MIN_SEPARATION_TO_SUGGEST
+        is_clear = parts is not None and parts[1] >= proposals.MIN_SEPARATION_TO_SUGGEST
         return views.IntentDetails(*shown, merge, parts[1] if parts is not None and is_clear else None)
 
     def intent(self, name: str, *, start: int = 0, logs_only: bool = False) -> views.IntentPage:
@@ -124,8 +116,8 @@ class ReviewView:
             views.IntentPage,
             self.reviewed.identified(describer.describe(number)),
             self._page(sorted(rows, key=lambda i: describer.utterances[i].probability), start, logs_only),
-            merges=merge_proposals(describer, vectors, number) if start == 0 else (),
-            split=None if parts is None else split_proposal(describer, vectors, number, parts),
+            merges=proposals.merge_proposals(describer, vectors, number) if start == 0 else (),
+            split=None if parts is None else proposals.split_proposal(describer, vectors, number, parts),
             comments=tuple(recorded[i] for i in self.reviewed.review.comments.get(name, ())),
         )
 
@@ -140,7 +132,7 @@ class ReviewView:
         return (self.describer.label < 0).nonzero().squeeze(1).tolist()
 
     def pairs(self) -> list[views.ConfusedPair]:
-        return confused_pairs(self.describer, self.undecided, MAX_PAIRS)
+        return proposals.confused_pairs(self.describer, self.undecided, MAX_PAIRS)
 
     def pair(self, first: str, second: str) -> views.PairPage:
         """Return the unchecked utterances of two intents, those first that are closest to the other intent."""
@@ -199,7 +191,7 @@ class ReviewView:
         """Return which intents some utterances belong to, and so what moving them would take from these."""
         self._check_ids(ids)
         utterances = [self.describer.utterances[i] for i in ids]
-        sizes = sizes_of(utterances)
+        sizes = proposals.sizes_of(utterances)
         before: dict[str | None, int] = {intent.name: intent.size for intent in self.state.intents}
         before[None] = self.state.progress.without_intent
         losses = tuple(views.Loss(name, n, before[name]) for name, n in sizes.most_common())

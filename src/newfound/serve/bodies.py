@@ -24,7 +24,6 @@ MAX_NEW_INTENTS = 100_000
 MAX_QUESTIONS = 10_000  # of an audit
 MAX_TOP = 20  # intents of one prediction
 
-
 TextOrNothing = Annotated[str, Field(max_length=MAX_TEXT_LENGTH)]
 Text = Annotated[TextOrNothing, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
