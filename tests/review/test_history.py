@@ -32,8 +32,8 @@ def test_decisions_are_carried_over_through_a_chain_of_trainings(saved, tiny_enc
     logs = ["where is my refund", "pay my bill today"]
     update(second, logs, third, encoder=tiny_encoder, device="cpu", accept_all=True)
 
-    assert read_history(first).trainings == ()
-    trainings = read_history(third).trainings
+    assert read_history(first) == ()
+    trainings = read_history(third)
     assert [(one.kind, one.model) for one in trainings] == [("refit", "first"), ("update", "second")]
     assert [one.entries[0].words for one in trainings] == decided
     assert [one.entries[0].author for one in trainings] == ["ana", "bo"]

@@ -3,8 +3,5 @@
 No other package prints, or names an option in a message.
 """
 
-from __future__ import annotations
-
-from newfound.cli.app import app, main
-
-__all__ = ["app", "main"]
+from newfound.cli.app import app as app
+from newfound.cli.app import main as main

@@ -226,7 +226,7 @@ def log(model: options.ModelArgument) -> None:
     from newfound.review.store import ReviewStore, read_history
 
     store = ReviewStore(model)
-    trained_on = [("", entry) for training in read_history(store.folder).trainings for entry in training.entries]
+    trained_on = [("", entry) for training in read_history(store.folder) for entry in training.entries]
     rows = []
     for number, entry in (*trained_on, *((str(entry.id), entry) for entry in store.entries())):
         undone = f"undone by {entry.undone_by}" if entry.undone_by else ""

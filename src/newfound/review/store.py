@@ -231,37 +231,30 @@ class Training:
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class History:
-    """How a model came to be.
+History = tuple[Training, ...]  # one after the other, beginning with the model that nothing was trained from
 
-    Attributes:
-        trainings: The trainings one after the other, beginning with the model that nothing was trained from.
-    """
 
-    trainings: tuple[Training, ...] = ()
+def history_of(model: object, kind: str) -> History:
+    """Return the history of a model that is to be trained from another one; empty if that lies in no folder."""
+    if not isinstance(model, str | Path):
+        return ()
+    folder = model_folder(model)
+    entries = tuple(ReviewStore(folder).entries())
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    return (*read_history(folder), Training(kind, folder.resolve().name, at, None, entries))
 
-    @classmethod
-    def of(cls, model: object, kind: str) -> History:
-        """Return the history of a model that is to be trained from another one; empty if that lies in no folder."""
-        if not isinstance(model, str | Path):
-            return cls()
-        folder = model_folder(model)
-        entries = tuple(ReviewStore(folder).entries())
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls((*read_history(folder).trainings, Training(kind, folder.resolve().name, at, None, entries)))
 
-    def as_json(self) -> bytes:
-        return to_json({"version": 1, **asdict(self)})
+def history_as_json(history: History) -> bytes:
+    return to_json({"version": 1, "trainings": [asdict(training) for training in history]})
 
 
 def read_history(folder: Path) -> History:
     """Return how the model in a folder came to be; the history is empty if the folder does not say it."""
-    return History(read_sidecar(folder, HISTORY_FILE, "trainings", tuple[Training, ...]) or ())
+    return read_sidecar(folder, HISTORY_FILE, "trainings", History) or ()
 
 
 def sign_history(folder: Path, author: str) -> None:
     """Write in whose name a model was trained."""
-    *earlier, last = read_history(folder).trainings or (None,)
-    history = History((*earlier, replace(last, author=author)) if last else ())
-    write_atomically(folder / HISTORY_FILE, history.as_json())
+    history = read_history(folder)
+    signed = [replace(last, author=author) for last in history[-1:]]
+    write_atomically(folder / HISTORY_FILE, history_as_json((*history[:-1], *signed)))

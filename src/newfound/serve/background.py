@@ -162,7 +162,14 @@ class WorkQueue:
 
         The work ends if the client leaves, if the server stops, or with a `TimeoutError` after so many seconds.
         """
-        working = asyncio.create_task(self._run_in_turn(request.scope["state"]["client"], work, seconds))
+        client = request.scope["state"]["client"]
+        if self._n_waiting_of_client[client] >= MAX_WAITING_PER_CLIENT:
+            what = "your earlier requests of this kind are not answered yet; wait for them"
+            raise HTTPException(429, what, RETRY_AFTER)
+        if self._n_waiting_of_client.total() >= MAX_WAITING:
+            raise HTTPException(503, "too many requests of this kind are waiting; try again later", RETRY_AFTER)
+        self._n_waiting_of_client[client] += 1
+        working = asyncio.create_task(self._work_in_turn(work, seconds))
         others = [asyncio.ensure_future(request.receive()), asyncio.create_task(self._stopped.wait())]
         try:
             await asyncio.wait([working, *others], return_when=asyncio.FIRST_COMPLETED)
@@ -172,6 +179,8 @@ class WorkQueue:
                 raise HTTPException(499, "the client has left")
             return working.result()
         finally:
+            self._n_waiting_of_client[client] -= 1
+            self._n_waiting_of_client += Counter()  # forgets clients that wait for nothing
             for task in (working, *others):
                 task.cancel()
             await asyncio.gather(working, *others, return_exceptions=True)
@@ -180,19 +189,9 @@ class WorkQueue:
         """End the work under way. Requests that wait are answered with 503."""
         self._stopped.set()
 
-    async def _run_in_turn(self, client: str, work: Callable[..., T], seconds: float | None) -> T:
-        if self._n_waiting_of_client[client] >= MAX_WAITING_PER_CLIENT:
-            what = "your earlier requests of this kind are not answered yet; wait for them"
-            raise HTTPException(429, what, RETRY_AFTER)
-        if self._n_waiting_of_client.total() >= MAX_WAITING:
-            raise HTTPException(503, "too many requests of this kind are waiting; try again later", RETRY_AFTER)
-        self._n_waiting_of_client[client] += 1
-        try:
-            async with self._turn, asyncio.timeout(seconds):
-                return await run_in_process(work, _log_warning)
-        finally:
-            self._n_waiting_of_client[client] -= 1
-            self._n_waiting_of_client += Counter()  # forgets clients that wait for nothing
+    async def _work_in_turn(self, work: Callable[..., T], seconds: float | None) -> T:
+        async with self._turn, asyncio.timeout(seconds):
+            return await run_in_process(work, _log_warning)
 
 
 def _log_warning(kind: str, *values: Any) -> None:

@@ -122,13 +122,11 @@ def client_address(peer: str, forwarded: str = "") -> str:
     """
     try:
         parsed = ipaddress.ip_address(forwarded or peer)
-        if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
-            return str(parsed.ipv4_mapped)
-        if isinstance(parsed, ipaddress.IPv6Address):
-            return str(ipaddress.ip_network((int(parsed), 64), strict=False))
-        return str(parsed)
     except ValueError:
         return peer
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(parsed.ipv4_mapped or ipaddress.ip_network((int(parsed), 64), strict=False))
+    return str(parsed)
 
 
 def author_of(request: Request, declared: str | None) -> str:

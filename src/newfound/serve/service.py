@@ -69,7 +69,7 @@ class Service:
         self.queue = WorkQueue()
         self.batcher: Batcher[Prediction]  # once the server has started
         self.uploads = Uploads()
-        self._earlier: list[Path] = []
+        self.earlier: list[Path] = []  # the models that were served before this one
 
     @property
     def session(self) -> ReviewSession:
@@ -131,11 +131,6 @@ class Service:
             raise ConflictError("another model is served now; look at it, then decide again")
         return session
 
-    @property
-    def earlier(self) -> str | None:
-        """The name of the model that was served before this one; None if none was."""
-        return self._earlier[-1].name if self._earlier else None
-
     def reload_if_newer(self) -> None:
         """Load a newer model or newer decisions from the folder; the next batch is answered by them."""
         with self._switch_lock:
@@ -158,14 +153,14 @@ class Service:
             if result == earlier:
                 raise ConflictError(f"{result.name} is served already")
             self._switch_to(result, self.encoder or self.session.model.encoder)
-            self._earlier.append(earlier)
+            self.earlier.append(earlier)
 
     def serve_earlier(self) -> None:
         with self._switch_lock:
-            if not self._earlier:
+            if not self.earlier:
                 raise ConflictError("no other model was served before")
-            self._switch_to(self._earlier[-1], self.encoder or self.session.model.encoder)
-            self._earlier.pop()
+            self._switch_to(self.earlier[-1], self.encoder or self.session.model.encoder)
+            self.earlier.pop()
 
     def _switch_to(self, folder: Path, encoder: str | Encoder | None) -> None:
         self._load(folder, encoder)

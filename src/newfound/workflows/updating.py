@@ -276,10 +276,10 @@ class _Earlier(NamedTuple):
     @classmethod
     def open(cls, source: ModelSource, kind: Literal["update", "refit"], runtime: Runtime) -> _Earlier:
         from newfound.review.carrying import Carried
-        from newfound.review.store import History
+        from newfound.review.store import history_of
 
         reviewed = runtime.open_model(source)
-        return cls(source, reviewed, Carried.of(reviewed), History.of(source, kind))
+        return cls(source, reviewed, Carried.of(reviewed), history_of(source, kind))
 
     def continued_by(self, fitted: IntentModel, known: set[str]) -> IntentModel:
         """Return a fitted model with the ids and statuses of the earlier one."""
@@ -291,11 +291,12 @@ class _Earlier(NamedTuple):
         Thresholds keep their promise, for which they are computed again: other probabilities need other thresholds.
         """
         from newfound.model.folder import save
+        from newfound.review.store import history_as_json
         from newfound.workflows.auditing import thresholds
 
-        beside = {HISTORY_FILE: self.history.as_json()}
+        beside = {HISTORY_FILE: history_as_json(self.history)}
         folder = model_folder(self.source) if isinstance(self.source, str | Path) else None
-        beside |= self.carried.files(self.history.trainings[-1].entries if folder else ())
+        beside |= self.carried.files(self.history[-1].entries if folder else ())
         ids = {intent.id for intent in fitted.intents}
         if folder and (kept := {id: names for id, names in read_groups(folder).items() if id in ids}):
             beside[GROUPS_FILE] = groups_as_json(kept)

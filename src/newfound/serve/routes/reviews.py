@@ -156,7 +156,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         session = service.session
         chosen, earlier = of_kind(session.store.entries()), []
-        for training in read_history(session.folder).trainings:
+        for training in read_history(session.folder):
             entries = of_kind(training.entries)
             shown = tuple(entries[-MAX_ENTRIES:])
             earlier.append(extend(answers.EarlierTraining, training, entries=shown, total=len(entries)))

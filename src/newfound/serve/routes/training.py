@@ -102,7 +102,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return answers.TrainingState(
             version=view.version,
             name=view.session.folder.name,
-            earlier=service.earlier,
+            earlier=service.earlier[-1].name if service.earlier else None,
             decided=decided,
             undecided=sum(review.status(name) == "new" for name in review.names),
             job=service.jobs.state(),
