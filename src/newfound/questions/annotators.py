@@ -81,8 +81,6 @@ def check_questions(
         texts: The texts of all rows, by row number.
         x: Vectors of unit length, [n, d].
         y: The intent of each row, [n] (CPU); -1 where it is not certain.
-        count: The number of questions at most.
-        seed: Same seed, same questions.
     """
     n_intents = int(y.max()) + 1 if len(y) else 0
     sizes = y[y >= 0].bincount(minlength=n_intents)

@@ -176,7 +176,7 @@ class AnswerState:
 
         Args:
             x: Vectors of the rows, [n, d] of unit length.
-            votes: Clusterings [n] of the rows, one or more.
+            votes: Clusterings [n] of the rows.
             labels: The consensus, [n]: numbers from 0, one for each intent; rows of -1 are left out.
             settled: Intents that are not to be joined with each other.
             outside: Intents without rows, by numbers that `labels` does not have. Answers may give them rows.

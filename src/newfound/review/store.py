@@ -33,11 +33,7 @@ class ReviewStore:
     """
 
     def __init__(self, folder: str | Path | Description) -> None:
-        """Open the decisions about a model.
-
-        Args:
-            folder: The model folder, or its description if it was read already.
-        """
+        """Open the decisions about the model in a folder, whose description may be given if it was read already."""
         description = Description.read(folder)
         self.folder, self.signature, self.intents = description.folder, description.signature, description.intents
         self.names = [intent.name for intent in self.intents]

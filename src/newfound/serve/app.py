@@ -47,10 +47,7 @@ def create_app(
 ) -> GuardMiddleware:
     """Load a model and return the application that serves it.
 
-    Args:
-        folder: The model folder.
-        settings: Whom to answer, and how.
-        encoder: The model's encoder or its folder, if it is not where the model expects it.
+    `encoder` is the model's encoder or its folder, if it is not where the model expects it.
     """
     settings = settings or ServeSettings()
     service = Service(model_folder(folder), settings, encoder=encoder)

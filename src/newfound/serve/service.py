@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, Literal
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import Scope
@@ -144,23 +144,18 @@ class Service:
                 logger.warning("the newer model cannot be used: %s", error)
                 self._signature = signature
 
-    def serve_result(self) -> None:
-        """Serve the model that the last job has written. No request is dropped, and the earlier model stays."""
+    def serve_other(self, which: Literal["result", "earlier"]) -> None:
+        """Serve the model that the last job has written, or the one that was served before. No request is dropped."""
         with self._switch_lock:
-            result, earlier = self.jobs.result, self.session.folder
-            if result is None:
-                raise ConflictError("no job has written a model yet")
-            if result == earlier:
-                raise ConflictError(f"{result.name} is served already")
-            self._switch_to(result, self.encoder or self.session.model.encoder)
-            self.earlier.append(earlier)
-
-    def serve_earlier(self) -> None:
-        with self._switch_lock:
-            if not self.earlier:
-                raise ConflictError("no other model was served before")
-            self._switch_to(self.earlier[-1], self.encoder or self.session.model.encoder)
-            self.earlier.pop()
+            served, earlier = self.session.folder, self.earlier[-1] if self.earlier else None
+            other = self.jobs.result if which == "result" else earlier
+            if other is None:
+                none = {"result": "no job has written a model yet", "earlier": "no other model was served before"}
+                raise ConflictError(none[which])
+            if other == served:
+                raise ConflictError(f"{other.name} is served already")
+            self._switch_to(other, self.encoder or self.session.model.encoder)
+            self.earlier = [*self.earlier, served] if which == "result" else self.earlier[:-1]
 
     def _switch_to(self, folder: Path, encoder: str | Encoder | None) -> None:
         self._load(folder, encoder)

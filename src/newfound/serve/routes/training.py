@@ -124,8 +124,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     def serve(request: Request, body: bodies.ServeBody) -> answers.Served:
         """Serve the model that the last job has written, or the one that was served before it."""
         author = author_of(request, body.author)
-        switch = service.serve_result if body.which == "result" else service.serve_earlier
-        switch()
+        service.serve_other(body.which)
         served = identify(service.session)
         logger.info("%s chose the model %s", author, served.name)
         return served
