@@ -113,22 +113,22 @@ class Resizer:
         self._lock = Lock()
         self._names: dict[Group, str] = {}  # of parts of intents; a part keeps its name whatever number is asked for
         review = view.reviewed.review
+        self._sizes = sizes_of(view.describer.utterances)
         self._present = len(view.names) - len(review.known)
-        self._undecided = [
-            number
-            for number, name in enumerate(view.names)
-            if review.status(name) == "new" and view.describer.rows(number)
-        ]
+        self._undecided = [name for name in view.names if review.status(name) == "new" and self._rows(name)]
         # Accepted intents, and those without utterances.
         self._untouched = self._present - len(self._undecided)
 
+    def _rows(self, name: str) -> Sequence[int]:
+        return self._view.describer.rows(self._view.number(name))
+
     @cached_property
     def _tree(self) -> IntentTree:
-        view = self._view
-        rows = [self._distinct(view.describer.rows(number)) for number in self._undecided]
-        moved_alone = [i for i in range(len(rows)) if self._name_of(i) in view.reviewed.review.created]
+        rows = [self._distinct(self._rows(name)) for name in self._undecided]
+        created = self._view.reviewed.review.created
+        moved_alone = [i for i, name in enumerate(self._undecided) if name in created]
         most = max(MAX_OFFERED, MAX_RATIO_TO_PRESENT * self._present) - self._untouched
-        return IntentTree(view.session.vectors, rows, whole=moved_alone, most=most, most_parts=MAX_PARTS)
+        return IntentTree(self._view.session.vectors, rows, whole=moved_alone, most=most, most_parts=MAX_PARTS)
 
     def _distinct(self, rows: Sequence[int]) -> list[int]:
         """Return the rows without those that the vectors of others do not tell apart, such as repeated utterances."""
@@ -165,14 +165,12 @@ class Resizer:
         parts: dict[int, list[Group]] = {}
         for group in groups:
             parts.setdefault(group.intents[0], []).append(group)
-        merges = [self._merge(group) for group in groups if len(group.intents) > 1]
+        merges = []
+        for group in (group for group in groups if len(group.intents) > 1):
+            into, *names = sorted((self._undecided[i] for i in group.intents), key=lambda name: -self._sizes[name])
+            merges.append(Decision("merge", {"intents": names, "into": into}))
         splits = [self._split(intent, divided) for intent, divided in parts.items() if len(divided) > 1]
         return merges + splits
-
-    def _merge(self, group: Group) -> Decision:
-        """Merge intents into the largest of them."""
-        names = sorted(map(self._name_of, group.intents), key=lambda name: -self._sizes[name])
-        return Decision("merge", {"intents": names[1:], "into": names[0]})
 
     def _split(self, intent: int, parts: Sequence[Group]) -> Decision:
         parts = sorted(parts, key=lambda part: -len(part.rows))
@@ -182,7 +180,7 @@ class Resizer:
         # A part whose mean is the nearest one to no utterance would be empty; a single utterance is nearest to itself.
         counts = [MAX_DESCRIBING_UTTERANCES if i in nearest else 1 for i in range(len(parts))]
         into = {self._names[part]: self._central(part.rows, n) for part, n in zip(parts, counts, strict=True)}
-        return Decision("split", {"intent": self._name_of(intent), "into": into})
+        return Decision("split", {"intent": self._undecided[intent], "into": into})
 
     def _name_parts(self, splits: int) -> None:
         """Name the parts of the first splits, in their order; a part may have the name of what it is a part of."""
@@ -190,7 +188,7 @@ class Resizer:
         for split in self._tree.splits(splits):
             if split.parts[0] in self._names:
                 continue
-            whole = self._names.get(split.group) or self._name_of(split.group.intents[0])
+            whole = self._names.get(split.group) or self._undecided[split.group.intents[0]]
             texts = [[utterances[row].text for row in part.rows] for part in split.parts]
             names = name_intents(texts, taken={*self._view.names, *self._names.values()} - {whole})
             self._names |= dict(zip(split.parts, names, strict=True))
@@ -215,15 +213,8 @@ class Resizer:
             changes.append(Change("merge" if decision.kind == "merge" else "split", shown, tuple(after)))
         return tuple(changes)
 
-    @cached_property
-    def _sizes(self) -> Counter[str | None]:
-        return sizes_of(self._view.describer.utterances)
-
-    def _name_of(self, intent: int) -> str:
-        return self._view.names[self._undecided[intent]]
-
     def _examples(self, name: str) -> tuple[str, ...]:
-        return tuple(self._central(self._view.describer.rows(self._view.number(name)), MAX_EXAMPLES))
+        return tuple(self._central(self._rows(name), MAX_EXAMPLES))
 
     def _central(self, rows: Sequence[int], count: int) -> list[str]:
         """Return central utterances that differ from one another."""

@@ -74,6 +74,7 @@ class Batcher(Generic[Answer]):
 
     async def _work(self) -> None:
         """Answer one batch after the other: the texts whose turn it is, as far as they fit."""
+        loop = asyncio.get_running_loop()
         while True:
             batch = [await self._queue.get()]
             room = MAX_CHARACTERS_IN_A_BATCH - _count_characters(batch[0][2])
@@ -81,22 +82,20 @@ class Batcher(Generic[Answer]):
                 batch.append(self._queue.get_nowait())
                 room -= _count_characters(batch[-1][2])
             self._n_taken += len(batch)
-            if wanted := [(text, answer) for *_, text, answer in batch if not answer.done()]:
-                await self._answer_batch(*zip(*wanted, strict=True))
+            wanted = [(text, future) for *_, text, future in batch if not future.done()]
+            texts = [text for text, _ in wanted]
+            try:
+                answers = await loop.run_in_executor(self._threads, self._answer, texts) if texts else []
+            except Exception as error:
+                for _, future in wanted:
+                    if not future.done():
+                        future.set_exception(error)
+            else:
+                for (_, future), answer in zip(wanted, answers, strict=True):
+                    if not future.done():
+                        future.set_result(answer)
             for _ in batch:
                 self._queue.task_done()
-
-    async def _answer_batch(self, texts: Sequence[str], futures: Sequence[asyncio.Future[Answer]]) -> None:
-        try:
-            answers = await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, list(texts))
-        except Exception as error:
-            for future in futures:
-                if not future.done():
-                    future.set_exception(error)
-            return
-        for future, answer in zip(futures, answers, strict=True):
-            if not future.done():
-                future.set_result(answer)
 
 
 def _count_characters(text: str) -> int:

@@ -112,7 +112,11 @@ class BackgroundJobs:
         """
         if self._state.status == "running":
             raise ConflictError(f"{self._state.author} has started a job already; wait for it, or cancel it")
-        workplace = make_workplace(model)
+        try:
+            beside = model.resolve().parent
+            workplace = TemporaryDirectory(prefix=WORKPLACE_PREFIX, dir=beside, ignore_cleanup_errors=True)
+        except OSError as error:  # is said before a training, and not at its end
+            raise SettingsError(f"{next_name(model)}: cannot be written beside the model ({error.strerror})") from None
         self._workplace = Path(workplace.name)
         self._state = JobState(kind, "running", author, steps=["Loading"], version=version)
         self._started_at, self.result = time.monotonic(), None
@@ -182,14 +186,6 @@ def train(workflow: Workflow, *, out: Path, reporter: Reporter) -> Outcome:
     new = tuple(intent.name for intent in result.intents if not intent.known)
     changes = result.changes if isinstance(result, UpdateResult) else None
     return Discovered(new, len(result.intents) - len(new), len(result.logs), result.known_check, changes)
-
-
-def make_workplace(model: Path) -> TemporaryDirectory[str]:
-    """Make the folder in which a job writes everything; where that is impossible, it is said before a training."""
-    try:
-        return TemporaryDirectory(prefix=WORKPLACE_PREFIX, dir=model.resolve().parent, ignore_cleanup_errors=True)
-    except OSError as error:
-        raise SettingsError(f"{next_name(model)}: cannot be written beside the model ({error.strerror})") from None
 
 
 def next_name(model: Path) -> str:

@@ -52,18 +52,6 @@ SECURITY_HEADERS = {
 }
 
 
-def identify(token: str | Mapping[str, str], secret: str) -> str | None:
-    """Return whose secret it is, "" for one that all users share, or None for a wrong one.
-
-    The time it takes does not depend on the secret.
-    """
-    given, owner = secret.encode("utf-8", "surrogateescape"), None
-    for person, expected in (token if isinstance(token, Mapping) else {"": token}).items():
-        if hmac.compare_digest(given, expected.encode()):
-            owner = person
-    return owner
-
-
 class Sessions:
     """The people who logged in. A session ends after some time without a request."""
 
@@ -149,6 +137,8 @@ class GuardMiddleware:
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self.service, self._settings = app, service, service.settings
+        token = service.settings.token or {}
+        self._tokens = token if isinstance(token, Mapping) else {"": token}
         self._lockout = Lockout()
         self.sessions = Sessions()
         self.csrf = secrets.token_urlsafe(24)  # our page repeats it in the header `X-CSRF-Token`
@@ -185,14 +175,17 @@ class GuardMiddleware:
             _log(scope, status, seconds)
 
     def check_token(self, request: Request, secret: str) -> str:
-        """Return whose token it is, "" if all share it.
+        """Return whose token it is, "" if all share it. The time that it takes does not depend on the token.
 
         A wrong one is refused with 401, any of a client that is locked out with 429.
         """
         client = self._client(request)
         if seconds := self._lockout.seconds_left(client):
             raise HTTPException(429, f"too many wrong tokens; try again in {seconds} s", {"retry-after": str(seconds)})
-        person = identify(self._settings.token or {}, secret)
+        given, person = secret.encode("utf-8", "surrogateescape"), None
+        for owner, expected in self._tokens.items():
+            if hmac.compare_digest(given, expected.encode()):
+                person = owner
         if person is None:
             self._lockout.add_wrong_token(client)
             raise HTTPException(401, "that is not a token of this server", {"www-authenticate": "Bearer"})
@@ -225,7 +218,7 @@ class GuardMiddleware:
 
     def _check_host(self, request: Request) -> None:
         """Refuse names that are not this machine's: a page elsewhere may point its own name here (DNS rebinding)."""
-        if not self._settings.is_local or (self._settings.behind_proxy and self._settings.token):
+        if not self._settings.is_local or (self._settings.behind_proxy and self._tokens):
             return
         name = _split(f"//{request.headers.get('host', '')}").hostname
         if name not in ("127.0.0.1", "localhost", "::1", self._settings.host):
@@ -234,7 +227,7 @@ class GuardMiddleware:
     def _identify(self, request: Request) -> str:
         """Return whose token or session a request has, "" if it is nobody's own."""
         path = request.scope["path"]
-        if not self._settings.token or path in OPEN_PATHS or path.startswith(OPEN_FOLDER):
+        if not self._tokens or path in OPEN_PATHS or path.startswith(OPEN_FOLDER):
             return ""
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
