@@ -105,7 +105,9 @@ class LanguageModel:
     def ask_many(self, prompts: Sequence[str], *, purpose: str, calls: int | None = None) -> list[str | None]:
         """Return the answers to prompts, in their order; see `ask`. The calls are spent on the first ones."""
         last = self.settings.budget if calls is None else min(self.settings.budget, self.calls + calls)
-        sent = [self._prepare(prompt) for prompt in prompts]
+        sent = [prompt.encode("utf-8", "replace").decode() for prompt in prompts]  # halves of characters cannot be sent
+        if self.settings.redact:
+            sent = [redact(prompt) for prompt in sent]
         answers = {prompt: self._recall(prompt, purpose) for prompt in dict.fromkeys(sent)}
         waiting = [_Question(prompt) for prompt, answer in answers.items() if answer is None]
         while waiting and not self._gave_up:
@@ -125,10 +127,6 @@ class LanguageModel:
         if self._transcript is not None:
             with suppress(OSError):  # it was told already if the disk is full
                 self._transcript.close()
-
-    def _prepare(self, prompt: str) -> str:
-        prompt = prompt.encode("utf-8", "replace").decode()  # halves of characters cannot be sent
-        return redact(prompt) if self.settings.redact else prompt
 
     def _recall(self, prompt: str, purpose: str) -> str | None:
         answer = None if self._cache is None else self._cache.get(prompt)
