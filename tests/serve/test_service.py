@@ -35,15 +35,15 @@ def after_the_next_view(monkeypatch, action):
 def test_a_decision_while_the_model_is_loaded_is_noticed(folder, tiny_encoder, monkeypatch):
     after_the_next_view(monkeypatch, lambda: rename(folder, "renamed"))
     service = Service(folder, QUIET, encoder=tiny_encoder)
-    assert "renamed" not in service.view.names
+    assert "renamed" not in service.session.latest.names
     service.reload_if_newer()
-    assert "renamed" in service.view.names
+    assert "renamed" in service.session.latest.names
 
 
 def test_an_older_view_does_not_replace_a_newer_one(folder, tiny_encoder, monkeypatch):
     """Two requests at once: the one that read first ends last."""
     service = Service(folder, QUIET, encoder=tiny_encoder)
-    other = threading.Thread(target=service.refresh)
+    other = threading.Thread(target=service.session.view)
 
     def decide_and_refresh_elsewhere():
         rename(folder, "renamed")
@@ -51,21 +51,21 @@ def test_an_older_view_does_not_replace_a_newer_one(folder, tiny_encoder, monkey
         other.join(0.5)  # it may have to wait for the first request
 
     after_the_next_view(monkeypatch, decide_and_refresh_elsewhere)
-    service.refresh()
+    service.session.view()
     other.join()
-    assert "renamed" in service.view.names
+    assert "renamed" in service.session.latest.names
 
 
 @pytest.mark.parametrize("path", ["/v1/review/decisions", "/v1/audit"])
 def test_a_request_is_about_one_model_also_when_another_is_served_meanwhile(
     folder, tiny_encoder, tmp_path, monkeypatch, path
 ):
-    other, refresh = shutil.copytree(folder, tmp_path / "other"), Service.refresh
+    other, session_for = shutil.copytree(folder, tmp_path / "other"), Service.session_for
 
-    def switch_first(self, *args):
-        monkeypatch.setattr(Service, "refresh", refresh)
+    def switch_afterwards(self, model):
+        session = session_for(self, model)
         self._switch_to(other, tiny_encoder)
-        return refresh(self, *args)
+        return session
 
     with client_of(folder, tiny_encoder) as client:
         model = client.get("/v1/review/state").json()["model"]
@@ -73,7 +73,7 @@ def test_a_request_is_about_one_model_also_when_another_is_served_meanwhile(
         body = {"answers": [{"text": question["text"], "id": question["id"], "belongs": True}]}
         if path != "/v1/audit":
             body = {"author": "ana", "version": 0, "decisions": [{"accept": {"intent": question["intent"]}}]}
-        monkeypatch.setattr(Service, "refresh", switch_first)
+        monkeypatch.setattr(Service, "session_for", switch_afterwards)
         assert client.post(path, json={**body, "model": model}).status_code == 200
         assert client.get("/v1/review/state").json()["name"] == "other"
     assert (len(ReviewStore(folder).entries()), len(load_answers(folder))) in ((1, 0), (0, 1))

@@ -19,7 +19,7 @@ from newfound.algorithms.ranking import rank_descending
 from newfound.errors import DecisionError
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
 from newfound.intents.overview import traffic_of
-from newfound.model.types import KnownCheck
+from newfound.model.types import KnownCheck, Utterance
 from newfound.review import proposals, views
 from newfound.review.entries import Entry, events
 from newfound.review.explaining import NEAREST, Explainer, Explanation
@@ -184,13 +184,12 @@ class ReviewView:
         return views.Page(len(rows), self.describer.occurrences(rows), shown, ids)
 
     def utterances(self, ids: Sequence[int]) -> views.Page:
-        self._check_ids(ids)
+        self._utterances(ids)
         return self._page(ids, 0, False, len(ids))
 
     def selection(self, ids: Sequence[int]) -> views.Selection:
         """Return which intents some utterances belong to, and so what moving them would take from these."""
-        self._check_ids(ids)
-        utterances = [self.describer.utterances[i] for i in ids]
+        utterances = self._utterances(ids)
         sizes = proposals.sizes_of(utterances)
         before: dict[str | None, int] = {intent.name: intent.size for intent in self.state.intents}
         before[None] = self.state.progress.without_intent
@@ -207,13 +206,14 @@ class ReviewView:
             raise DecisionError("'ids' needs a list of at least one number of an utterance")
         if len(ids) > views.MAX_UTTERANCES_TO_MOVE:
             raise DecisionError(f"move: at most {views.MAX_UTTERANCES_TO_MOVE} utterances at once")
-        self._check_ids(ids)
+        texts = [u.text for u in self._utterances(ids)]
         others = {name: value for name, value in arguments.items() if name != "ids"}
-        return {"move": {"texts": [self.describer.utterances[i].text for i in ids], **others}}
+        return {"move": {"texts": texts, **others}}
 
-    def _check_ids(self, ids: Sequence[int]) -> None:
+    def _utterances(self, ids: Sequence[int]) -> list[Utterance]:
         if not all(0 <= i < len(self.describer.utterances) for i in ids):
             raise DecisionError("no such utterance")
+        return [self.describer.utterances[i] for i in ids]
 
     def points(self) -> views.LogMap:
         """Return the map of the logs, or of all utterances if there are no logs."""

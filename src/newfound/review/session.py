@@ -67,6 +67,11 @@ class ReviewSession:
             self._view.reviewed.classifier.thresholds = thresholds_by_name(self.folder, self._view.reviewed.ids)
             return self._view
 
+    @property
+    def latest(self) -> ReviewView:
+        """The view that was made last, for which nothing is read."""
+        return self._view or self.view()
+
     def resize(self, n_new: int, *, author: str, expected_version: int | None = None) -> list[Entry]:
         """Merge or split new intents until there are so many (see `Resizer`).
 

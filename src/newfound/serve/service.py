@@ -18,7 +18,6 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictError, ModelError, NewfoundError
 from newfound.model.about import model_signature
 from newfound.model.types import Prediction
-from newfound.review.queries import ReviewView
 from newfound.review.session import ReviewSession
 from newfound.serve.answers import Served
 from newfound.serve.background import T, WorkQueue, run_with_encoder
@@ -51,15 +50,13 @@ class ServerMetrics:
 
 
 class Service:
-    """A model folder that is served. Predictions come from `view`, the model as it is reviewed."""
+    """A model folder that is served. Predictions come from the latest view of `session`, the model under review."""
 
     def __init__(self, folder: Path, settings: ServeSettings, *, encoder: str | Encoder | None = None) -> None:
         self.settings, self.encoder = settings, encoder
-        self._lock = Lock()
         self._switch_lock = Lock()  # one change of the served model at a time
         remove_abandoned(folder)
-        self._signature: object  # of the model that was loaded last
-        self._load(folder, encoder)
+        self._signature, self.session = _open(folder, encoder)
         self.batches_at_once = 2 if self.session.model.embedder.has_graph() else 1  # torch takes all cores for one
         if (problem := self.session.model.graph_problem()) is not None:
             logger.warning("%s", problem)
@@ -70,11 +67,6 @@ class Service:
         self.batcher: Batcher[Prediction]  # once the server has started
         self.uploads = Uploads()
         self.earlier: list[Path] = []  # the models that were served before this one
-
-    @property
-    def session(self) -> ReviewSession:
-        """The served model under review."""
-        return self.view.session
 
     def warm_up(self) -> None:
         """Compute what the first reviewer would have to wait for otherwise."""
@@ -110,15 +102,7 @@ class Service:
 
     def classify(self, texts: list[str]) -> list[Prediction]:
         """Return one prediction for each text; with more intents than a request asks for, as it holds several."""
-        return self.view.reviewed.classifier.classify(texts, top=MAX_TOP)
-
-    def refresh(self, session: ReviewSession | None = None) -> ReviewView:
-        """Return the model of a session, by default the served one, with all decisions, also of other processes."""
-        with self._lock:  # around the reading too: an older view must not replace a newer one
-            view = (session or self.session).view()
-            if view.session is self.session:
-                self.view = view
-            return view
+        return self.session.latest.reviewed.classifier.classify(texts, top=MAX_TOP)
 
     def session_for(self, model: str | None) -> ReviewSession:
         """Return the session of the served model for all that one request does, as another may be served meanwhile.
@@ -136,7 +120,7 @@ class Service:
         with self._switch_lock:
             signature = model_signature(self.session.folder)
             if signature == self._signature:
-                self.refresh()
+                self.session.view()  # with all decisions, also of other processes
                 return
             try:
                 self._switch_to(self.session.folder, self.encoder)
@@ -158,14 +142,15 @@ class Service:
             self.earlier = [*self.earlier, served] if which == "result" else self.earlier[:-1]
 
     def _switch_to(self, folder: Path, encoder: str | Encoder | None) -> None:
-        self._load(folder, encoder)
+        self._signature, self.session = _open(folder, encoder)
         Thread(target=self.warm_up, daemon=True).start()
 
-    def _load(self, folder: Path, encoder: str | Encoder | None) -> None:
-        signature = model_signature(folder)  # first, so that what is written meanwhile counts as newer
-        view = ReviewSession(folder, encoder=encoder).view()
-        with self._lock:
-            self._signature, self.view = signature, view
+
+def _open(folder: Path, encoder: str | Encoder | None) -> tuple[object, ReviewSession]:
+    """Load a model. Its signature is computed first, so that what is written meanwhile counts as newer."""
+    signature, session = model_signature(folder), ReviewSession(folder, encoder=encoder)
+    session.view()
+    return signature, session
 
 
 def identify(session: ReviewSession) -> Served:

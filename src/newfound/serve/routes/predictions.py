@@ -59,26 +59,26 @@ def add_routes(app: FastAPI, service: Service) -> None:
         questions: Annotated[int, Query(ge=0, le=bodies.MAX_QUESTIONS)] = DEFAULT_QUESTIONS,
     ) -> AuditResult:
         """Return what the answers so far say, and the questions that are left."""
-        return audit_of(service.refresh()).result(questions)
+        return audit_of(service.session.view()).result(questions)
 
     @app.post("/v1/audit", tags=["review"])
     def answer(body: bodies.AuditBody) -> AuditResult:
         """Keep answers; they are no decisions of the review."""
-        opened = audit_of(service.refresh(service.session_for(body.model)))
+        opened = audit_of(service.session_for(body.model).view())
         opened.record({(one.text, one.id): one.belongs for one in body.answers})
         return opened.result(body.questions)
 
     @app.get("/v1/intents", tags=["predict"])
     def intents() -> answers.Intents:
         """Return the intents after the review so far."""
-        return answers.Intents(list(service.refresh().reviewed.classifier.intents))
+        return answers.Intents(list(service.session.view().reviewed.classifier.intents))
 
     @app.get("/v1/export", tags=["export"])
     def exports() -> answers.Exports:
         """Return the formats, and how many intents and utterances an export holds."""
 
         def counts(choice: ExportChoice) -> answers.ExportSummary:
-            reviewed = service.refresh().reviewed
+            reviewed = service.session.view().reviewed
             try:
                 corpus, kinds = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
             except NothingToExport as error:
@@ -111,7 +111,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         The header `x-new-intents-left-out` has the number of new intents that nobody has accepted.
         """
-        reviewed, folder, chosen = service.refresh().reviewed, service.session.folder, export_format(format.value)
+        reviewed, folder, chosen = service.session.view().reviewed, service.session.folder, export_format(format.value)
         choice = ExportChoice(only=only, min_probability=min_probability, with_guesses=with_guesses)
         paths = reviewed.head.paths
         corpus, counts = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice, paths)

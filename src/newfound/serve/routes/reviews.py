@@ -29,42 +29,42 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/review/state", tags=["review"])
     def state() -> answers.ServedState:
         """Return all intents, the progress, and the version to send with a decision."""
-        view = service.refresh()
+        view = service.session.view()
         limits = answers.Limits(seconds_between_news=SECONDS_BETWEEN_NEWS)
         return extend(answers.ServedState, view.state, identify(view.session), limits=limits)
 
     @app.get("/v1/review/news", tags=["review"])
     async def news(since: Annotated[int, Query(ge=0, lt=2**53)] = 0) -> answers.News:
         """Return what happened since a version. The page asks this every few seconds, so it reads nothing from disk."""
-        view, job = service.view, service.jobs.state().status
+        view, job = service.session.latest, service.jobs.state().status
         latest = view.events[since:][-MAX_EVENTS:]
         return extend(answers.News, identify(view.session), version=view.version, events=latest, job=job)
 
     @app.get("/v1/review/details", tags=["review"])
     def details() -> answers.AllDetails:
         """Return examples of all intents, and which of them should perhaps be merged or split."""
-        view = service.refresh()
+        view = service.session.view()
         return answers.AllDetails(view.version, view.details())
 
     @app.get("/v1/review/without-intent", tags=["review"])
     def without_intent(start: Start = 0, logs_only: LogsOnly = False) -> Page:
         """Return the utterances that belong to no intent."""
-        return service.refresh().without_intent(start=start, logs_only=logs_only)
+        return service.session.view().without_intent(start=start, logs_only=logs_only)
 
     @app.get("/v1/review/pairs", tags=["review"])
     def pairs() -> list[ConfusedPair]:
         """Return the pairs of intents that are most often mixed up."""
-        return service.refresh().pairs()
+        return service.session.view().pairs()
 
     @app.get("/v1/review/pair", tags=["review"])
     def pair(first: IntentName, second: IntentName) -> PairPage:
         """Return the unchecked utterances of two intents, those first that are closest to the other intent."""
-        return service.refresh().pair(first, second)
+        return service.session.view().pair(first, second)
 
     @app.get("/v1/review/intent", tags=["review"])
     def intent(name: IntentName, start: Start = 0, logs_only: LogsOnly = False) -> IntentPage:
         """Return one intent: central and border utterances, overlaps, and a proposal to split it."""
-        return service.refresh().intent(name, start=start, logs_only=logs_only)
+        return service.session.view().intent(name, start=start, logs_only=logs_only)
 
     @app.get("/v1/review/queue", tags=["review"])
     def queue(
@@ -74,7 +74,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         ] = None,
     ) -> answers.Queue:
         """Return the utterances that should be checked first."""
-        view = service.refresh()
+        view = service.session.view()
         return answers.Queue(view.version, view.queue(most, shown), view.describer.expected_error)
 
     @app.get("/v1/review/search", tags=["review"])
@@ -82,33 +82,33 @@ def add_routes(app: FastAPI, service: Service) -> None:
         q: Annotated[str, Query(min_length=1, max_length=200)], start: Start = 0, logs_only: LogsOnly = False
     ) -> Page:
         """Return the utterances that contain all the words: their number, and some of them."""
-        return service.refresh().search(q, start=start, logs_only=logs_only)
+        return service.session.view().search(q, start=start, logs_only=logs_only)
 
     @app.get("/v1/review/map", tags=["review"])
     def points() -> LogMap:
         """Return the logs in two dimensions."""
-        return service.refresh().points()
+        return service.session.view().points()
 
     @app.get("/v1/review/utterances", tags=["review"])
     def utterances(
         id: Annotated[list[bodies.UtteranceNumber], Query(max_length=answers.MAX_UTTERANCES_IN_A_REQUEST)],
     ) -> Page:
         """Return utterances by their numbers."""
-        return service.refresh().utterances(id)
+        return service.session.view().utterances(id)
 
     @app.post("/v1/review/selection", tags=["review"])
     def selection(body: bodies.SelectionBody) -> Selection:
         """Return which intents some utterances belong to, and so what moving them would take from these."""
-        return service.refresh().selection(body.ids)
+        return service.session.view().selection(body.ids)
 
     @app.post("/v1/review/explain", tags=["review"])
     def explain(body: bodies.TextBody) -> Explanation:
         """Classify a text, and return the most similar intents and utterances."""
-        return service.refresh().explain(body.text)
+        return service.session.view().explain(body.text)
 
     def decided(session: ReviewSession, entries: Sequence[Entry]) -> answers.Decided:
         """Return what was recorded or undone, and let it take effect."""
-        return answers.Decided(service.refresh(session).version, list(entries))
+        return answers.Decided(session.view().version, list(entries))
 
     @app.post("/v1/review/decisions", tags=["review"])
     def decide(request: Request, body: bodies.DecisionsBody) -> answers.Decided:
@@ -134,7 +134,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/review/resize", tags=["review"])
     def preview_resizing(to: Annotated[int | None, Query(ge=1, le=bodies.MAX_NEW_INTENTS)] = None) -> Resizing:
         """Return what would be merged or split to have so many new intents, by default as many as now."""
-        return service.refresh().resizer.preview(to)
+        return service.session.view().resizer.preview(to)
 
     @app.post("/v1/review/resize", tags=["review"])
     def resize(request: Request, body: bodies.ResizeBody) -> answers.Decided:

@@ -65,7 +65,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     def start(kind: Kind, request: Request, body: bodies.SignedBody, work: Workflow, *files: str | None) -> JobState:
         """Start a job. The files that were sent for it are forgotten, since it has them."""
-        author, version = author_of(request, body.author), service.view.version
+        author, version = author_of(request, body.author), service.session.latest.version
         state = service.jobs.start(kind, service.session.folder, work, author=author, version=version)
         service.uploads.forget(*files)
         return state
@@ -94,7 +94,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/review/training", tags=["review", "train"])
     async def training() -> answers.TrainingState:
         """Return what a training would learn from, the last job, and the models that can be served."""
-        view = service.view
+        view = service.session.latest
         review = view.reviewed.review
         kinds = Counter(entry.kind for entry in view.entries if entry.undone_at is None)
         decided = {"answers": len(review.checked), "accepted": len(review.accepted)}
