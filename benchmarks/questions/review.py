@@ -75,7 +75,7 @@ def measure(partition: str, encoder: Encoder, count: int) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         method.model_.save(Path(folder) / "model")
         session = ReviewSession(Path(folder) / "model", encoder=encoder)
-        _ = session.votes
+        session.votes()
         for number in range(count):
             view = session.view()
             session.store.decide([right_decision(view.queue(1)[0], view, gold, number)], author="oracle")

@@ -144,7 +144,7 @@ def serve(folder: str) -> None:
 
     def warm_up(self: session.ReviewSession) -> None:
         _ = self.view().state
-        _ = self.layout
+        self.layout()
 
     session.__dict__["load"] = load_with_vectors
     session.ReviewSession.warm_up = warm_up  # type: ignore[method-assign]

@@ -43,8 +43,8 @@ def test_the_queue_is_computed_once_for_all_who_ask(session, computed):
 
 
 def test_questions_join_the_queue_when_the_votes_are_counted(session, computed, monkeypatch):
-    counted, votes = threading.Event(), session.votes
-    monkeypatch.setattr(ReviewSession, "votes_now", lambda self: votes if counted.is_set() else None)
+    counted, votes = threading.Event(), session.votes()
+    monkeypatch.setattr(ReviewSession, "votes", lambda self, *, wait: votes if counted.is_set() else None)
     view = session.view()
     view.queue()
     view.queue()

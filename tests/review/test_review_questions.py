@@ -32,11 +32,11 @@ def a_move(session):
 def test_questions_head_the_queue_in_the_order_of_their_gain_and_nothing_comes_twice(session):
     view = session.view()
     items = view.queue(500)
-    questions = list(next_questions(state_of_answers(view.reviewed, session.votes), 50))
+    questions = list(next_questions(state_of_answers(view.reviewed, session.votes()), 50))
     gains = [q.gain for q in questions]
     assert questions
     assert gains[0] == max(gains)
-    asked = [int(session.votes.rows[q.row]) for q in questions]
+    asked = [int(session.votes().rows[q.row]) for q in questions]
     assert [i.id for i in items][: len(dict.fromkeys(asked))] == list(dict.fromkeys(asked))
     ids = [item.id for item in items]
     assert len(ids) == len(set(ids)) == len(view.undecided)

@@ -164,7 +164,7 @@ class ReviewView:
     def queue(self, count: int = 20, shown: int | None = None) -> list[views.QueueItem]:
         """Return the utterances that most need a check; before them the one that a person reads, if it is undecided."""
         with self._queue_lock:
-            questions, rows = self._queue(self.session.votes_now())
+            questions, rows = self._queue(self.session.votes(wait=False))
         first = [i for i in self.undecided if i == shown] + [i for i in rows[:count] if i != shown]
         return [questions[i] if i in questions else queue_item(self, i) for i in first[:count]]
 
@@ -217,7 +217,7 @@ class ReviewView:
 
     def points(self) -> views.LogMap:
         """Return the map of the logs, or of all utterances if there are no logs."""
-        layout, is_final = self.session.layout_now()
+        layout, is_final = self.session.layout(wait=False)
         utterances, checked = self.describer.utterances, self.reviewed.review.checked
         rows = [i for i, u in enumerate(utterances) if not u.labelled] or list(range(len(utterances)))
         return views.LogMap(

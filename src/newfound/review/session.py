@@ -94,30 +94,18 @@ class ReviewSession:
         """Row numbers of the nearest utterances of each utterance, [n, k]."""
         return self._compute_once("neighbours", lambda: nearest(self.vectors, NEIGHBOURS)[1])
 
-    @property
-    def layout(self) -> Layout:
-        """The position of every utterance on the map."""
-        return self._compute_once("layout", lambda: _as_layout(map_positions(self.vectors.numpy())))
+    def layout(self, *, wait: bool = True) -> tuple[Layout, bool]:
+        """Return the position of every utterance on the map, and whether it is final.
 
-    def layout_now(self) -> tuple[Layout, bool]:
-        """Return the positions, and whether they are final.
-
-        The final layout takes long for many utterances. Until `warm_up` has computed it, a simple one is returned, so
-        that nobody has to wait.
+        The final layout takes long for many utterances. Who does not wait for it gets a simple one until it is there.
         """
-        if self._is_ready("layout"):
-            return self.layout, True
-        quick = self._compute_once("quick layout", lambda: _as_layout(quick_positions(self.vectors.numpy())))
-        return quick, False
+        if wait or self._is_ready("layout"):
+            return self._compute_once("layout", lambda: _as_layout(map_positions(self.vectors.numpy()))), True
+        return self._compute_once("quick layout", lambda: _as_layout(quick_positions(self.vectors.numpy()))), False
 
-    @property
-    def votes(self) -> LogVotes:
-        """Votes on the logs, which say where questions are worth asking."""
-        return self._compute_once("votes", lambda: LogVotes(self.model))
-
-    def votes_now(self) -> LogVotes | None:
-        """Return the votes; None until `warm_up` has counted them, which takes long for many utterances."""
-        return self.votes if self._is_ready("votes") else None
+    def votes(self, *, wait: bool = True) -> LogVotes | None:
+        """Return the votes on the logs, which say where questions are worth asking; who does not wait may get None."""
+        return self._compute_once("votes", lambda: LogVotes(self.model)) if wait or self._is_ready("votes") else None
 
     def _is_ready(self, name: str) -> bool:
         return name in self._computed or len(self.model.utterances) <= MAX_UTTERANCES_TO_WAIT_FOR[name]
@@ -138,9 +126,9 @@ class ReviewSession:
         view = self.view()
         _ = view.state
         view.details()
-        _ = self.votes
+        self.votes()
         view.queue()
-        _ = self.layout
+        self.layout()
 
     def _compute_once(self, name: str, compute: Callable[[], T]) -> T:
         """Return a stored value. The first thread computes it; others that need the same value wait."""
