@@ -93,5 +93,6 @@ def test_every_key_of_a_remedy_has_words():
     assert set(REMEDIES) - set(errors.REMEDIES) == set()
     classes = [node for node in ast.parse((SOURCE / "errors.py").read_text()).body if isinstance(node, ast.ClassDef)]
     by_classes = {getattr(node, "value", None) for error in classes for node in ast.walk(error)}
-    of_columns = {"logs_text_column", "text_column", "label_column"}
+    names = ("logs_text", "text", "label", "conversation", "speaker", "values")
+    of_columns = {f"{name}_column" for name in names}
     assert set(errors.REMEDIES) - given - by_classes - of_columns == set(), "no error has these"

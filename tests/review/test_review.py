@@ -49,6 +49,10 @@ def test_merging_new_into_known_and_accepted_into_new(review):
     assert review.status("pay") == "known"
 
 
+def test_a_stored_merger_of_an_intent_with_itself_can_be_told():
+    assert Decision("merge", {"intents": ["pay"], "into": "pay"}).words == "merged pay into pay"
+
+
 def test_a_merged_intent_is_accepted_if_one_of_its_parts_was(review):
     decide(review, "accept", intent="solar")
     decide(review, "merge", intents=["solar", "move"], into="move")

@@ -154,7 +154,7 @@ class Merge(Kind):
             review.replace(name, self.into)
 
     def words(self) -> str:
-        return f"merged {_join_names(self.others)} into {self.into}"
+        return f"merged {_join_names(self.others or [self.into])} into {self.into}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,19 +53,26 @@ class Run:
         self.identity = dict(identity)
         if self.folder is None:
             return
+        self.check_folder()
         path = self.folder / IDENTITY_FILE
         content = to_json(dict(identity))
-        if not path.is_file() and self.folder.exists() and set(self.folder.iterdir()) - self._own_files():
-            raise TargetExists(self.folder, "holds something else", replaceable=False)
         if path.is_file() and not self.anew:
-            if not self.resume:
-                raise SettingsError(f"{self.folder} holds an unfinished run", "resume", "anew")
             changed = _differences(_read_identity(path), json.loads(content))
             if changed:
                 raise SettingsError(f"{self.folder}: was begun with other {', '.join(changed)}", "repeat", "anew")
             return
         self.finish()
         write_atomically(path, content)
+
+    def check_folder(self) -> None:
+        """Refuse a folder that holds something else, or an unfinished run that is neither resumed nor begun anew."""
+        if self.folder is None or not self.folder.exists():
+            return
+        if (self.folder / IDENTITY_FILE).is_file():
+            if not self.anew and not self.resume:
+                raise SettingsError(f"{self.folder} holds an unfinished run", "resume", "anew")
+        elif set(self.folder.iterdir()) - self._own_files():
+            raise TargetExists(self.folder, "holds something else", replaceable=False)
 
     def restore(self, stage: str) -> StageState | None:
         """The last checkpoint of a stage, if this run resumes and there is one."""

@@ -145,6 +145,16 @@ def discover(
     with language_model(llm, runtime) as asked:
         labelled, unlabelled, preparation = inputs.known_and_logs(known, logs)
         check_n_new(n_new, unlabelled)
+        from newfound.training.run import Run
+
+        run = Run(
+            reporter=runtime.reporter,
+            folder=None if folder is None else folder.with_name(folder.name + ".run"),
+            resume=resume,
+            anew=overwrite and not resume,
+            seconds_between_checkpoints=checkpoint_seconds,
+        )
+        run.check_folder()
         first_look = partial(_first_look, runtime=runtime, n_new=n_new, logs_hold=logs_hold, seed=seed)
         corpus = with_second_look(
             labelled + unlabelled, preparation, first_look, several=several, reporter=runtime.reporter
@@ -156,15 +166,6 @@ def discover(
         if entry.takes_mixed_logs:
             chosen |= {"no_intent": no_intent} if logs_hold is None else {"no_intent": no_intent, "logs": logs_hold}
         fitted = discoverer(encoder=runtime.encoder_to_fit(), **chosen)
-        from newfound.training.run import Run
-
-        run = Run(
-            reporter=runtime.reporter,
-            folder=None if folder is None else folder.with_name(folder.name + ".run"),
-            resume=resume,
-            anew=overwrite and not resume,
-            seconds_between_checkpoints=checkpoint_seconds,
-        )
         fit(fitted, corpus, run, preparation=preparation, llm=asked)
         with resumable(run):
             model = name_intents(fitted.model_, asked, runtime)
