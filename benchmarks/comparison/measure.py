@@ -73,7 +73,7 @@ Method = Callable[[Sequence[str], Vectors, int | None, int, Encoder], Ids]
 """Texts, their unit vectors, number of clusters (None: estimated), seed, encoder -> clusters of the texts."""
 
 
-def kmeans_clusters(texts: Sequence[str], x: Vectors, k: int | None, seed: int, encoder: Encoder) -> Ids:
+def kmeans(texts: Sequence[str], x: Vectors, k: int | None, seed: int, encoder: Encoder) -> Ids:
     """Return the clusters of scikit-learn's k-means."""
     from sklearn.cluster import KMeans
 
@@ -95,7 +95,7 @@ def evoc(texts: Sequence[str], x: Vectors, k: int | None, seed: int, encoder: En
     return to_nearest_topic(clusters, x, clusters, x)
 
 
-def consensus_clusters(texts: Sequence[str], x: Vectors, k: int | None, seed: int, encoder: Encoder) -> Ids:
+def consensus(texts: Sequence[str], x: Vectors, k: int | None, seed: int, encoder: Encoder) -> Ids:
     """Return the intents that `newfound discover --effort quick` finds; the encoder's cache has the vectors."""
     settings = Consensus.EFFORTS["quick"]
     method = Consensus(encoder=encoder, n_new=k or "auto", logs="novel", device="cpu", seed=seed, **settings)
@@ -103,12 +103,7 @@ def consensus_clusters(texts: Sequence[str], x: Vectors, k: int | None, seed: in
     return found
 
 
-METHODS: dict[str, Method] = {
-    "k-means": kmeans_clusters,
-    "BERTopic": topics,
-    "EVoC": evoc,
-    "newfound": consensus_clusters,
-}
+METHODS: dict[str, Method] = {"k-means": kmeans, "BERTopic": topics, "EVoC": evoc, "newfound": consensus}
 ORDER = {"corpus": CORPORA, "number": NUMBERS, "method": (*METHODS,)}
 VERSIONS = ("bertopic", "evoc", "scikit-learn", "torch", "umap-learn")
 
