@@ -64,7 +64,7 @@ OWN_CELLS = (  # label, method, encoder, how much of it trains
     ("newfound, `best` (GPU)", "consensus", "mpnet", "layers"),
 )
 ENCODERS = {"minilm": "all-MiniLM-L6-v2", "mpnet": "all-mpnet-base-v2"}
-WHERE_RESULTS_ARE = "[results](notebook/few-labels.md#a-tenth-of-the-labels-new-intent-discovery)"
+WHERE_RESULTS_ARE = "[results](few-labels.md#a-tenth-of-the-labels-new-intent-discovery)"
 # Threads that wait for one another on a busy machine would be counted as processor time.
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 MEGABYTE = 1024  # of the kilobytes that Linux counts the resident memory in
