@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from benchmarks.__main__ import main
 from benchmarks.stale import without_stale_lines
+
+from newfound.version import __version__
 
 ROOT = Path(__file__).parents[1]
 
@@ -58,6 +61,12 @@ def blank_cells(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "benchmarks" / "README.md"], ids=lambda page: page.name)
 def test_no_cell_of_a_table_is_blank(page):
     assert blank_cells(page) == []
+
+
+def test_the_citation_names_the_version_and_the_licence_of_the_package():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert (cited["version"], cited["license"]) == (__version__, "Apache-2.0")
+    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 def test_make_installs_torch_from_the_index_that_it_is_given(tmp_path):

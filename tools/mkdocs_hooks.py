@@ -1,4 +1,4 @@
-"""Hooks of `mkdocs build`: links to files of the repository outside of docs/ become links to the repository."""
+"""Hooks of `mkdocs build`: links that are right on GitHub become right on the site."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
         is, so that the strict build reports it.
     """
     root = Path(config.config_file_path).parent
+    if page.file.src_uri == "changelog.md":  # which includes a file whose links start at the root of the repository
+        markdown = (root / "CHANGELOG.md").read_text("utf-8").replace("](docs/", "](")
 
     def rewrite(match: re.Match[str]) -> str:
         path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page.file.src_uri), match["target"]))

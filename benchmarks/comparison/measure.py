@@ -1,4 +1,4 @@
-"""Cluster the test rows of BANKING77 and CLINC150 without labels: k-means, BERTopic and newfound on the same vectors.
+"""Cluster the test rows of BANKING77 and CLINC150 without labels: k-means, BERTopic, EVoC and newfound on one encoder.
 
 export NEWFOUND_DATA=...
 python -m benchmarks.comparison.measure                    (needs the extra `benchmarks`)
@@ -6,7 +6,7 @@ python -m benchmarks.comparison.measure --table scores     or cost, published, s
 
 The rows are clustered and scored themselves (transductive), as in the papers whose figures are in `published.json`. All
 methods get the same unit vectors of all-MiniLM-L6-v2. Where the number of clusters is not given, BERTopic's is that of
-HDBSCAN and newfound's its estimate, which k-means is given too. Every row gets a cluster.
+HDBSCAN, EVoC's that of its layer, and newfound's its estimate, which k-means is given too. Every row gets a cluster.
 
 Each method runs on each corpus in a process of its own with one thread. That process encodes the rows, fits the method
 once on a part of them (this compiles what is compiled at first use, and is not timed), and then once for each seed.
@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.harness.baselines import Vectors, bertopic_clusters
+from benchmarks.harness.baselines import Vectors, bertopic_clusters, to_nearest_topic
 from benchmarks.harness.cells import Cell, read_results
 from benchmarks.harness.datasets import read_part
 from benchmarks.harness.experiments import Column
@@ -64,7 +64,7 @@ OWN_CELLS = (  # label, method, encoder, how much of it trains
     ("newfound, `best` (GPU)", "consensus", "mpnet", "layers"),
 )
 ENCODERS = {"minilm": "all-MiniLM-L6-v2", "mpnet": "all-mpnet-base-v2"}
-WHERE_RESULTS_ARE = "[results](notebook/few-labels.md#a-tenth-of-the-labels-new-intent-discovery)"
+WHERE_RESULTS_ARE = "[results](few-labels.md#a-tenth-of-the-labels-new-intent-discovery)"
 # Threads that wait for one another on a busy machine would be counted as processor time.
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 MEGABYTE = 1024  # of the kilobytes that Linux counts the resident memory in
@@ -73,7 +73,7 @@ Method = Callable[[Sequence[str], Vectors, int | None, int, Encoder], Ids]
 """Texts, their unit vectors, number of clusters (None: estimated), seed, encoder -> clusters of the texts."""
 
 
-def kmeans_clusters(texts: Sequence[str], x: Vectors, k: int | None, seed: int, encoder: Encoder) -> Ids:
+def kmeans(texts: Sequence[str], x: Vectors, k: int | None, seed: int, encoder: Encoder) -> Ids:
     """Return the clusters of scikit-learn's k-means."""
     from sklearn.cluster import KMeans
 
@@ -87,7 +87,15 @@ def topics(texts: Sequence[str], x: Vectors, k: int | None, seed: int, encoder: 
     return bertopic_clusters(texts, x, k, seed)
 
 
-def consensus_clusters(texts: Sequence[str], x: Vectors, k: int | None, seed: int, encoder: Encoder) -> Ids:
+def evoc(texts: Sequence[str], x: Vectors, k: int | None, seed: int, encoder: Encoder) -> Ids:
+    """Return EVoC's clusters with its defaults; rows that it leaves out go to the cluster with the nearest mean."""
+    from evoc import EVoC
+
+    clusters = EVoC(approx_n_clusters=k, random_state=seed).fit_predict(x)
+    return to_nearest_topic(clusters, x, clusters, x)
+
+
+def consensus(texts: Sequence[str], x: Vectors, k: int | None, seed: int, encoder: Encoder) -> Ids:
     """Return the intents that `newfound discover --effort quick` finds; the encoder's cache has the vectors."""
     settings = Consensus.EFFORTS["quick"]
     method = Consensus(encoder=encoder, n_new=k or "auto", logs="novel", device="cpu", seed=seed, **settings)
@@ -95,7 +103,9 @@ def consensus_clusters(texts: Sequence[str], x: Vectors, k: int | None, seed: in
     return found
 
 
-METHODS: dict[str, Method] = {"k-means": kmeans_clusters, "BERTopic": topics, "newfound": consensus_clusters}
+METHODS: dict[str, Method] = {"k-means": kmeans, "BERTopic": topics, "EVoC": evoc, "newfound": consensus}
+ORDER = {"corpus": CORPORA, "number": NUMBERS, "method": (*METHODS,)}
+VERSIONS = ("bertopic", "evoc", "scikit-learn", "torch", "umap-learn")
 
 
 def measure(corpus: str, method: str, number: str, seeds: list[int], out: Path) -> None:
@@ -122,7 +132,7 @@ def measure(corpus: str, method: str, number: str, seeds: list[int], out: Path) 
             row |= round_values(scores) | {"clusters": int(clusters.max()) + 1}
             row |= {name: round(value, 2) for name, value in (spent | {"encoding_cpu": encoding}).items()}
             row["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // MEGABYTE
-            row["versions"] = {name: version(name) for name in ("bertopic", "scikit-learn", "torch", "umap-learn")}
+            row["versions"] = {name: version(name) for name in VERSIONS}
             append_row(out, row)
             print(row, flush=True)
 
@@ -136,6 +146,11 @@ def measure_missing(seeds: list[int], out: Path) -> None:
             one = ["--one", corpus, method, number, "--seeds", ",".join(missing), "--out", str(out)]
             command = [sys.executable, "-m", "benchmarks.comparison.measure", *one]
             subprocess.run(command, check=True, env=os.environ | ONE_THREAD)
+
+
+def read_in_order(path: Path) -> list[Row]:
+    """Return the rows of the result file in the order of the tables, whenever each was measured."""
+    return sorted(read_rows(path), key=lambda row: [values.index(row[name]) for name, values in ORDER.items()])
 
 
 def table_of_scores(rows: list[Row]) -> str:
@@ -205,8 +220,8 @@ def main() -> None:
     parser.add_argument("--table", choices=("scores", "cost", "published", "semi-supervised"))
     options = parser.parse_args()
     tables: dict[str, Callable[[], str]] = {
-        "scores": lambda: table_of_scores(read_rows(options.out)),
-        "cost": lambda: table_of_cost(read_rows(options.out)),
+        "scores": lambda: table_of_scores(read_in_order(options.out)),
+        "cost": lambda: table_of_cost(read_in_order(options.out)),
         "published": table_of_published,
         "semi-supervised": table_of_semi_supervised,
     }

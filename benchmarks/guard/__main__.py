@@ -29,7 +29,7 @@ from pathlib import Path
 from benchmarks.guard.cells import CASES, CORPORA, EFFORTS, SEEDS, Cell
 from benchmarks.guard.flags import flags
 from benchmarks.guard.scoring import attempt
-from benchmarks.guard.table import summary
+from benchmarks.guard.table import in_words, summary
 from benchmarks.harness.studies import Row, append_row, read_rows, whole_numbers
 
 
@@ -52,6 +52,7 @@ def main() -> None:
     parser.add_argument("out", type=Path, nargs="?", help="the result file")
     parser.add_argument("--table", type=Path, help="print the table and the flags of a result file")
     parser.add_argument("--short", action="store_true", help="with --table: only how many flags there are of each kind")
+    parser.add_argument("--by", choices=("case", "corpus"), help="with --table: the default effort alone, in words")
     parser.add_argument("--data", default=os.environ.get("NEWFOUND_DATA"), help="by default $NEWFOUND_DATA")
     for name, values in {"effort": EFFORTS[:1], "cases": CASES, "corpora": CORPORA}.items():
         parser.add_argument(f"--{name}", type=lambda text: text.split(","), default=values)
@@ -64,7 +65,7 @@ def main() -> None:
     if options.table:
         if not (rows := read_rows(options.table)):
             parser.error(f"{options.table}: no results")
-        print(summary(rows, short=options.short))
+        print(in_words(rows, options.by) if options.by else summary(rows, short=options.short))
         return
     if not (options.out and options.data):
         parser.error("give a result file, and the folder of the corpora as --data or NEWFOUND_DATA")

@@ -51,7 +51,7 @@ def read_corpus(name: str) -> tuple[Rows, Rows, list[str]]:
         parts = [read_part(name, part, folder / f"{part}.csv") for part in ("train", "test")]
         train, test = (list(zip(part.texts, map(str, part.labels), strict=True)) for part in parts)
         return train, test, []
-    rows = rows_of_file(name.removesuffix("-en"), language="en" if name.endswith("-en") else None)
+    rows = rows_of_file("xsid", language=name[5:]) if name.startswith("xsid-") else rows_of_file(name)
     rows = [rows[i] for i in np.random.default_rng(SEED_OF_PARTS).permutation(len(rows))]
     inside = [(text, intent) for text, intent in rows if intent is not None]
     cut = round(TRAIN_SHARE * len(inside))

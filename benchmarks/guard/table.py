@@ -13,8 +13,12 @@ from benchmarks.guard.flags import CASE, flags, regression_of
 from benchmarks.harness.studies import Row, group_rows
 from benchmarks.harness.tables import Line, as_markdown
 
+IN_WORDS = {"effort": "effort", "ALL": "all messages", "OOD": "new intents", "IND": "known intents"} | {
+    "logistic regression": "known intents: logistic regression",
+    "number off by": "number of new intents off by a factor of",
+}
 HEADER = (
-    *("case", "effort", "ALL", "OOD", "IND", "logistic regression", "largest deficit of IND to it", "lost"),
+    *("effort", "ALL", "OOD", "IND", "logistic regression", "largest deficit of IND to it", "lost"),
     *("confidence", "mean distance to accuracy", "number off by", "seconds"),
 )
 
@@ -28,7 +32,7 @@ def summary(rows: Sequence[Row], *, short: bool = False) -> str:
         listed = [f"- {line}" for line in found]
     return "\n".join(
         [
-            as_markdown(HEADER, lines(rows)),
+            as_markdown(("case", *HEADER), lines(rows)),
             "",
             *([*listed, ""] if found else []),
             f"{len(found)} flags in {len(rows)} cells",
@@ -36,18 +40,26 @@ def summary(rows: Sequence[Row], *, short: bool = False) -> str:
     )
 
 
-def lines(rows: Sequence[Row]) -> list[Line]:
-    """Return the lines of the table, in the order of cases and efforts."""
+def in_words(rows: Sequence[Row], by: str) -> str:
+    """Return a table of the default effort (`quick` without labels) by case or by corpus, in a user's words."""
+    chosen = [HEADER.index(name) + 1 for name in IN_WORDS]
+    default = [line for line in lines(rows, by) if line[1] == ("quick" if line[0] == "none" else "standard")]
+    return as_markdown((by, *IN_WORDS.values()), [(line[0], *(line[i] for i in chosen)) for line in default])
+
+
+def lines(rows: Sequence[Row], by: str = "case") -> list[Line]:
+    """Return the lines of the table by case or by corpus, in the order of cases and efforts."""
     regressions = {key: regression_of(members) for key, members in group_rows(rows, CASE).items()}
-    groups = group_rows(rows, ("case", "effort"))
+    groups = group_rows(rows, (by, "effort"))
     made: list[Line] = []
-    for case, effort in (key for key in product(CASES, EFFORTS) if key in groups):
-        group = groups[case, effort]
+    values = CASES if by == "case" else sorted({row[by] for row in rows})
+    for value, effort in (key for key in product(values, EFFORTS) if key in groups):
+        group = groups[value, effort]
         regression = [regressions[tuple(row[name] for name in CASE)] for row in group]
         deficits = [lr - row["IND"] for lr, row in zip(regression, group, strict=True) if lr is not None]
         made.append(
             (
-                *(case, effort, *(mean(row[name] for row in group) for name in ("ALL", "OOD", "IND"))),
+                *(value, effort, *(mean(row[name] for row in group) for name in ("ALL", "OOD", "IND"))),
                 *(mean(regression), f"{max(deficits):.1f}" if deficits else "–"),
                 *(mean(row[name] for row in group) for name in ("lost", "sure")),
                 mean(abs(row["sure"] - row["ALL"]) for row in group),

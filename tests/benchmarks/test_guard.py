@@ -8,7 +8,7 @@ from benchmarks.guard import cells
 from benchmarks.guard.cells import Cell, data_of
 from benchmarks.guard.flags import flags
 from benchmarks.guard.scoring import scores
-from benchmarks.guard.table import lines, summary
+from benchmarks.guard.table import in_words, lines, summary
 
 
 def row(**values):
@@ -25,6 +25,16 @@ def row(**values):
         "seconds": 1.0,
     }
     return {**good, **values}
+
+
+def test_the_readmes_table_has_the_default_effort_of_each_case():
+    rows = [row(lr=91.0), row(effort="standard", ALL=82.0), row(case="none", IND=None, ALL=60.0)]
+    by_case, by_corpus = (in_words(rows, by).splitlines()[2:] for by in ("case", "corpus"))
+    assert by_case == [
+        "| ten | standard | 82.0 | 70.0 | 90.0 | 91.0 | 1.00 |",
+        "| none | quick | 60.0 | 70.0 | – | – | 1.00 |",
+    ]
+    assert by_corpus == ["| shop | standard | 82.0 | 70.0 | 90.0 | 91.0 | 1.00 |"]
 
 
 NO_LABELS = row(case="none", IND=None, match=84.0)
