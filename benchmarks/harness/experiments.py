@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from benchmarks.harness.baselines import BASELINES
 from benchmarks.harness.cells import GAMMAS, IMBALANCES, VARIANTS, Cell
 from benchmarks.harness.partitions import WHOLE_DATASETS
+from benchmarks.harness.presets import PRESETS
 
 from newfound.errors import SettingsError
 from newfound.methods.registry import method_entry
@@ -171,7 +172,10 @@ EXPERIMENTS = {
         Experiment(
             "presets",
             "Published settings beside the defaults",
-            (*_rows(["dpl"], ["default", "paper", "released"]), *_rows(["deepaligned"], ["default", "released"])),
+            (
+                *_rows(["dpl", "e2e", "deepaligned"], ["default"]),
+                *(Row(m, name, str(s["tune"])) for m, presets in PRESETS.items() for name, s in presets.items()),
+            ),
         ),
         Experiment(
             "pseudo-labels",

@@ -7,9 +7,18 @@ from typing import Any
 
 from newfound.errors import SettingsError
 
+RELEASED_NETWORK: Mapping[str, Any] = {  # what the released code of all three methods has in common
+    "tune": "last",
+    "pooling": "padded-mean",
+    "max_length": 55,
+    "dense": True,
+    "layer_std": 0.02,
+    "trunk_dropout": True,
+}
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "dpl": {
         "paper": {
+            "tune": "last",
             "tau": 0.5,
             "tau_ins": 0.5,
             "temperature": 0.1,
@@ -24,6 +33,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "min_lr": 0.01,
         },
         "released": {
+            **RELEASED_NETWORK,
             "gamma": 0.9,
             "tau": 0.1,
             "tau_ins": 0.5,
@@ -35,22 +45,33 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "denominator": "code",
             "loss": "mean",
             "select": "all",
-            "pooling": "padded-mean",
-            "max_length": 55,
-            "dense": True,
-            "trunk_dropout": True,
+            "pretrain_weight_decay": 1e-4,
             "lr": 0.02,
             "min_lr": 0.001,
         },
     },
+    "e2e": {
+        "released": {
+            **RELEASED_NETWORK,
+            "temperature": 0.1,
+            "pretrain_epochs": 200,
+            "pretrain_batch_size": 256,
+            "pretrain_weight_decay": 1e-4,
+            "epochs": 200,
+            "lr": 0.4,
+            "min_lr": 0.01,
+        }
+    },
     "deepaligned": {
         "released": {
+            **RELEASED_NETWORK,
             "optimizer": "adamw",
             "lr": 5e-5,
             "min_lr": 0.0,
             "pretrain_lr": 5e-5,
             "batch_size": 128,
             "head": "linear",
+            "vectors": "raw",
             "patience": 20,
         }
     },
@@ -58,6 +79,8 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 FOR_CORPUS: Mapping[tuple[str, str, str], Mapping[str, Any]] = {
     ("dpl", "paper", "clinc150"): {"lr": 0.1},
     ("dpl", "released", "clinc150"): {"lr": 0.1, "max_length": 30, "pretrain_epochs": 200, "pretrain_batch_size": 256},
+    ("e2e", "released", "clinc150"): {"max_length": 30},
+    ("deepaligned", "released", "clinc150"): {"max_length": 30},
 }
 
 

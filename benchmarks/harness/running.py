@@ -19,7 +19,7 @@ from benchmarks.harness.scoring import Predictor, compactness, round_values, sco
 
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
-from newfound.errors import NewfoundError
+from newfound.errors import NewfoundError, SettingsError
 from newfound.methods.base import Discoverer
 from newfound.methods.context import Watch, watch_nothing
 from newfound.methods.registry import method_entry
@@ -196,7 +196,8 @@ def _method_of(
     cell: Cell, encoder: Encoder, device: str, task: DiscoveryTask, settings: dict[str, Any] | None
 ) -> Discoverer:
     settings = {**cell_settings(cell, task), **(settings or {})}
-    return method_entry(cell.method).load()(encoder=encoder, tune=cell.tune, device=device, seed=cell.seed, **settings)
+    settings = {"tune": cell.tune, **settings}
+    return method_entry(cell.method).load()(encoder=encoder, device=device, seed=cell.seed, **settings)
 
 
 def _fit(
@@ -213,6 +214,8 @@ def cell_settings(cell: Cell, task: DiscoveryTask) -> dict[str, Any]:
     """
     variant = VARIANTS[cell.variant]
     preset = preset_settings(cell.method, variant.preset, corpus_of(cell)) if variant.preset else {}
+    if preset.get("tune", cell.tune) != cell.tune:
+        raise SettingsError(f"the preset {variant.preset!r} trains the layers {preset['tune']!r}, not {cell.tune!r}")
     known = task.observed_train.intents  # none, where no label is left
     return {"n_new": len({*task.known, *task.new} - set(known)), **_logs_setting(cell), **preset, **variant.settings}
 
