@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from newfound.methods.base import Discoverer
 from newfound.methods.context import Watch, watch_nothing
 from newfound.methods.registry import method_entry
 from newfound.model.classifier import versions
-from newfound.training.devices import pick_device
 from newfound.training.progress import Reporter
 from newfound.training.run import Run
 
@@ -279,13 +278,6 @@ def map_points(snapshot: Snapshot, task: DiscoveryTask, intents: int = 12, per_i
         "intents": [task.train.labels[i] for i in rows],
         "prototypes": np.round(low[len(rows) :], 3).tolist(),
     }
-
-
-def resolve_cell(cell: Cell, device: str) -> Cell:
-    """Return the cell with `tune="auto"` replaced by its meaning on the device, so that the file name says what ran."""
-    if cell.tune != "auto":
-        return cell
-    return replace(cell, tune="last" if pick_device(device).type == "cuda" else "heads")
 
 
 def measure(

@@ -7,10 +7,8 @@ import pytest
 
 from conftest import themed_corpus
 from newfound import DPL, E2E, DeepAligned
-from newfound.encoders.tail import Tail
 from newfound.errors import SettingsError
 from newfound.methods.context import watch_nothing
-from newfound.model.network import IntentNetwork
 from newfound.training.run import Run
 
 FAST = {"n_new": 2, "epochs": 4, "pretrain_epochs": 3, "batch_size": 64, "device": "cpu"}
@@ -29,12 +27,6 @@ def test_shared_pre_training_does_not_change_what_starts_at_random(tiny_encoder,
     probabilities = [fitted.predict_proba(themed.texts) for fitted in runs]
     assert np.array_equal(probabilities[0], probabilities[1])
     assert np.array_equal(probabilities[0], probabilities[2])
-
-
-def test_the_dense_layer_starts_without_a_bias():
-    network = IntentNetwork(Tail(None, "mean", True), 8, 3, dense=True)
-    assert network.dense is not None
-    assert not network.dense.bias.any()
 
 
 @pytest.mark.parametrize("method", [DPL, E2E])
