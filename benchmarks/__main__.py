@@ -4,8 +4,7 @@ python -m benchmarks list
 python -m benchmarks get banking77
 python -m benchmarks run main --methods kmeans,consensus --tune heads
 python -m benchmarks table main --methods kmeans,consensus --tune heads --format markdown
-python -m benchmarks table table-3                    the paper's tables 1 to 6 and figures 3 to 8 are names, too
-python -m benchmarks table released                   the rows of the authors' released code
+python -m benchmarks table table-3       and table-1 to table-6, figure-3 to figure-8 of the paper, or released
 python -m benchmarks figures main
 
 Rows that say themselves how much of the encoder trains, such as those of the consensus and of presets, do not take
@@ -96,9 +95,12 @@ def run_cells(cells: list[Cell], options: argparse.Namespace) -> None:
         from newfound.training.devices import pick_device
 
         if pick_device(options.device).type != "cuda":
-            said = f"No GPU: {len(to_run) - len(frozen)} runs that train layers of the encoder are left out"
-            print(f"{said}. --tune last makes them here, on two cores in about an hour for one of DPL on GID-SD.")
-            print("--tune heads trains heads alone, which is not what the paper does.")
+            print(
+                f"No GPU: {len(to_run) - len(frozen)} runs that train layers of the encoder are left out. --tune last"
+            )
+            print(
+                "makes them here, about an hour for one of DPL on GID-SD; --tune heads trains heads, unlike the paper."
+            )
             to_run = frozen
     if not to_run:
         return

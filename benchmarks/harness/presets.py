@@ -13,9 +13,8 @@ PRESETS = {method: tuple(presets) for method, presets in facts("presets").items(
 
 def preset_settings(method: str, name: str, corpus: str = "") -> dict[str, Any]:
     """Return the settings of a preset; `corpus` is `banking77` or `clinc150`, for what was published for it alone."""
-    if name not in PRESETS.get(method, ()):
-        raise SettingsError(
-            f"{method} has no preset {name!r}; its presets: {', '.join(PRESETS.get(method, ())) or 'none'}"
-        )
+    names = PRESETS.get(method, ())
+    if name not in names:
+        raise SettingsError(f"{method} has no preset {name!r}; its presets: {', '.join(names) or 'none'}")
     preset = facts("presets")[method][name]
     return {**preset["settings"], **preset.get(corpus, {})}

@@ -25,14 +25,8 @@ MOST_TIMES_LONGER = 1.16  # twice the 8 % that the paper reports
 MOST_TIMES_MORE_PARAMETERS = 1.1  # "basically the same"
 ALL_F1 = SCORES[4]
 TRAINABLE, AT_INFERENCE = (Column(part, ("parameters", part)) for part in ("trainable", "inference"))
-NAMES = {
-    "kmeans": "k-means",
-    "deepaligned": "DeepAligned",
-    "deepaligned-mix": "DeepAligned-Mix",
-    "e2e": "E2E",
-    "dpl": "DPL",
-}
-BASELINES = [method for method in NAMES if method != "dpl"]
+BASELINES = ["kmeans", "deepaligned", "deepaligned-mix", "e2e"]
+NAMES = dict(zip((*BASELINES, "dpl"), ("k-means", "DeepAligned", "DeepAligned-Mix", "E2E", "DPL"), strict=True))
 BENCHMARKS = ("GID-SD", "GID-CD", "GID-MD")
 WITHOUT = {"without L_ins": "without-ins", "without L_PCL": "without-pcl"}
 LAST_EPOCH = {"dpl": 100, "deepaligned": 100, "e2e": 200}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
 from benchmarks.harness.cells import Cell, at_random_start
@@ -132,12 +133,9 @@ def compare_means(
 
 def largest_significant(p_values: Sequence[float]) -> float:
     """Return the largest of the p-values that Holm's correction for their number leaves significant; 0 for none."""
-    largest = 0.0
-    for rank, p in enumerate(sorted(p_values)):
-        if p >= SIGNIFICANCE / (len(p_values) - rank):
-            break
-        largest = p
-    return largest
+    ranked = list(enumerate(sorted(p_values)))
+    kept = takewhile(lambda entry: entry[1] < SIGNIFICANCE / (len(ranked) - entry[0]), ranked)
+    return max((p for _, p in kept), default=0.0)
 
 
 def _p_value(p: float) -> str:

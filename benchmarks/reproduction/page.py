@@ -39,10 +39,8 @@ from newfound.errors import DataError
 from newfound.files import write_atomically
 
 SECOND_ENCODER = "mpnet"  # its table `main` is shown after the first one's
-FIGURES_WITH_MORE_THAN_THE_TABLE = ("levels", "ratios", "epochs", "maps")
 COLUMNS_OF_THE_PAPER = tuple(column for column in SCORES if column.header in ("OOD ACC", "OOD F1", "ALL F1"))
-TEXT_FILE = Path(__file__).with_name("texts.md")
-TEXTS = dict(part.split("\n", 1) for part in f"\n{TEXT_FILE.read_text('utf-8')}".split("\n# ")[1:])  # by heading
+TEXTS = dict(part.split("\n", 1) for part in Path(__file__).with_name("texts.md").read_text("utf-8").split("\n# ")[1:])
 SPEED_ON_CPU = Path(__file__).parents[1] / "speed" / "cpu-dpl-gid-sd-minilm-last.json"
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
@@ -120,6 +118,7 @@ def _introduction(results: Results, encoder: str, tune: str) -> list[str]:
         TEXTS["introduction"].format(
             runs=len(results), hardware="; ".join(hardware), commits=", ".join(commits), encoder=encoder, tune=tune
         ),
+        *_note_if_old("introduction", results.values()),
     ]
 
 
@@ -132,6 +131,12 @@ def _claims(results: Results, tune: str) -> list[str]:
         _table_of_claims(judged),
         *_line_if_stale(own.values()),
     ]
+
+
+def _note_if_old(name: str, results: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the note on results from before presets had the released code's start, which is a setting since then."""
+    is_old = any("layer_std" not in r["settings"] for r in results if r.get("settings") and r["method"] == "dpl")
+    return [TEXTS[f"old-{name}"]] if is_old and f"old-{name}" in TEXTS else []
 
 
 def _line_if_stale(results: Iterable[dict[str, Any]]) -> list[str]:
@@ -157,6 +162,7 @@ def _released_code(results: Results) -> list[str]:
         TEXTS["released"].format(source=published["source"]),
         as_markdown(header, lines),
         *_line_if_stale(shown),
+        *_note_if_old("released", shown),
         TEXTS["trials"],
         _printed_table(published["trials"]),
         TEXTS["after-trials"],
@@ -193,9 +199,8 @@ def _section(study: Study, folder: Path, figures: Path) -> list[str]:
     experiment = study.experiment
     encoder = f" with {SECOND_ENCODER}" if study.cells[0].encoder == SECOND_ENCODER else ""
     parts = [f"## {experiment.name}: {experiment.title}{encoder}"]
-    is_old = any("layer_std" not in r["settings"] for r in study.results.values() if "settings" in r)
-    notes = (experiment.name, f"old-{experiment.name}" if is_old else "")
-    parts += [TEXTS[name] for name in notes if name in TEXTS and experiment.columns != SPEED]
+    parts += [TEXTS[experiment.name]] if experiment.name in TEXTS and experiment.columns != SPEED else []
+    parts += _note_if_old(experiment.name, study.results.values())
     if study.groups:
         parts += _tables(study)
         if experiment.columns != SPEED:  # those tables show further results, and have their own lines
@@ -322,7 +327,7 @@ def _seconds_of_fits(study: Study) -> list[str]:
 
 def _figures(study: Study, folder: Path, figures: Path) -> list[str]:
     experiment = study.experiment
-    if experiment.figure not in FIGURES_WITH_MORE_THAN_THE_TABLE:
+    if experiment.figure not in ("levels", "ratios", "epochs", "maps"):  # others show no more than the table
         return []
     try:
         paths = draw(experiment, study.cells, study.root, folder / figures)

@@ -38,16 +38,6 @@ def test_a_preset_is_fitted_and_its_layers_start_as_published(method, name, tiny
     assert starts == pytest.approx([0.1 if name == "paper" else 0.02] * layers[method, name], rel=0.2)
 
 
-def test_a_preset_knows_what_was_published_for_a_corpus():
-    assert preset_settings("dpl", "released")["lr"] == 0.02
-    on_clinc = preset_settings("dpl", "released", "clinc150")
-    assert (on_clinc["lr"], on_clinc["max_length"], on_clinc["pretrain_batch_size"]) == (0.1, 30, 256)
-    assert on_clinc["gamma"] == 0.9
-    for method, presets in (("deepaligned", "released"), ("kmeans", "none")):
-        with pytest.raises(SettingsError, match=f"{method} has no preset 'paper'; its presets: {presets}"):
-            preset_settings(method, "paper")
-
-
 def test_a_variant_takes_the_preset_of_its_benchmark():
     task = SimpleNamespace(known=("c",), new=("a", "b"), observed_train=SimpleNamespace(intents=("c",)))
     banking, clinc = (
@@ -55,6 +45,9 @@ def test_a_variant_takes_the_preset_of_its_benchmark():
         for benchmark in ("GID-SD", "GID-MD")
     )
     assert (banking["lr"], banking["max_length"], clinc["lr"], clinc["max_length"]) == (0.02, 55, 0.1, 30)
-    assert banking["n_new"] == 2
+    assert (banking["n_new"], clinc["gamma"], clinc["pretrain_batch_size"]) == (2, 0.9, 256)
     with pytest.raises(SettingsError, match="'released' trains the layers 'last', not 'heads'"):
         cell_settings(Cell("dpl", "GID-SD", 40, 1, 0, "minilm", "heads", "released"), task)
+    for method, presets in (("deepaligned", "released"), ("kmeans", "none")):
+        with pytest.raises(SettingsError, match=f"{method} has no preset 'paper'; its presets: {presets}"):
+            preset_settings(method, "paper")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.harness.presets import preset_settings
 
 from conftest import themed_corpus
 from newfound import DPL, E2E, DeepAligned
@@ -53,9 +54,8 @@ def test_sizes_cannot_be_estimated_without_clusters(method, start, tiny_encoder,
 
 
 def test_deepaligned_as_released_stops_when_the_silhouette_no_longer_rises(tiny_encoder, themed):
-    settings = {"optimizer": "adamw", "lr": 5e-5, "min_lr": 0.0, "pretrain_lr": 5e-5, "head": "linear"}
-    settings |= {"batch_size": 128, "patience": 2, "epochs": 40, "joint_epochs": 2}
-    fitted = fit(DeepAligned, tiny_encoder, themed, tune="last", **settings)
+    settings = {**preset_settings("deepaligned", "released"), "patience": 2, "epochs": 40, "joint_epochs": 2}
+    fitted = fit(DeepAligned, tiny_encoder, themed, **settings)
     scores = [record["score"] for record in fitted.history_["discovery"]]
     assert len(scores) < 40
     assert len(scores) - 1 - int(np.argmax(scores)) == 2
