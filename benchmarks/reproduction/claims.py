@@ -231,9 +231,9 @@ def judged_claims(results: Results) -> tuple[list[tuple[Claim, Judgement, Judgem
 
     def finish(claim: Claim, judgement: Judgement, start: str) -> Judgement:
         evidence = judgement.evidence or f"runs are missing: `python -m benchmarks run {claim.experiment}{start}`"
-        for c in judgement.comparisons:
-            mark = SURVIVES if c.p is not None and c.p <= limit else ""
-            evidence = evidence.replace(c.evidence, c.evidence + mark) if mark else evidence
-        return replace(judgement, evidence=evidence)
+        for text in (c.evidence for c in judgement.comparisons if c.p is not None and c.p <= limit):
+            evidence = evidence.replace(text, text + SURVIVES)
+        holds = "holds" if claim.where == NOT_IN_THE_PAPER else "reproduced"
+        return replace(judgement, verdict=judgement.verdict.replace("reproduced", holds), evidence=evidence)
 
     return [(c, finish(c, a, ""), b and finish(c, b, " --start random")) for c, a, b in judged], len(p_values)
