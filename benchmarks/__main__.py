@@ -4,9 +4,11 @@ python -m benchmarks list
 python -m benchmarks get banking77
 python -m benchmarks run main --methods kmeans,consensus --tune heads
 python -m benchmarks table main --methods kmeans,consensus --tune heads --format markdown
+python -m benchmarks table table-3       and table-1 to table-6, figure-3 to figure-8 of the paper, or released
 python -m benchmarks figures main
 
-Rows that say themselves how much of the encoder trains, such as those of the consensus, do not take --tune.
+Rows that say themselves how much of the encoder trains, such as those of the consensus and of presets, do not take
+--tune. Where it is not given, it is last, as in the paper; then nothing that trains an encoder runs without a GPU.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     chosen.add_argument("--seeds", type=whole_numbers, default=())
     chosen.add_argument("--encoder", default=defaults.ENCODER, help="a short name, a folder, or owner/name on the hub")
     chosen.add_argument("--tune", default=defaults.TUNE, help="how much of the encoder trains")
+    chosen.add_argument("--start", choices=("random",), help="the rows of DPL, from the paper's random start")
     chosen.add_argument("--device", default=defaults.DEVICE)
     chosen.add_argument("--out", type=Path, default=RESULTS, help="the folder of the result files")
     whole = argparse.ArgumentParser("benchmarks", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -79,18 +82,26 @@ def planned(options: argparse.Namespace) -> tuple[Experiment, list[Cell]]:
     """Return an experiment as the options narrow it, and its cells."""
     wanted = {name: getattr(options, name) for name in ("methods", "benchmarks", "ratios", "splits", "seeds")}
     experiment = experiment_named(options.name).narrow(**wanted)
-    cells = experiment.cells(options.encoder, options.tune)
-    if options.tune == "auto":  # what it means depends on the device, for which torch is loaded
-        from benchmarks.harness.running import resolve_cell
-
-        cells = [resolve_cell(cell, options.device) for cell in cells]
-    return experiment, cells
+    experiment = experiment.at_random_start() if options.start else experiment
+    return experiment, experiment.cells(options.encoder, options.tune)
 
 
 def run_cells(cells: list[Cell], options: argparse.Namespace) -> None:
     """Run the cells that have no result, or a part of them within a time limit."""
     part, parts = map(int, options.part.split("/"))
     to_run = missing_cells(cells, options.out)[part::parts]
+    frozen = [cell for cell in to_run if cell.tune == "heads"]
+    if len(frozen) < len(to_run) and options.tune == "auto":  # no encoder trains on a CPU unless `--tune` says so
+        from newfound.training.devices import pick_device
+
+        if pick_device(options.device).type != "cuda":
+            print(
+                f"No GPU: {len(to_run) - len(frozen)} runs that train layers of the encoder are left out. --tune last"
+            )
+            print(
+                "makes them here, about an hour for one of DPL on GID-SD; --tune heads trains heads, unlike the paper."
+            )
+            to_run = frozen
     if not to_run:
         return
     from benchmarks.harness.running import run_missing
@@ -110,6 +121,10 @@ def print_experiment(experiment: Experiment, cells: list[Cell], root: Path, form
     if format in WRITERS:
         print(WRITERS[format](header, lines))
         return
+    if experiment.name == "released":
+        from benchmarks.reproduction.page import released_code
+
+        print_table(*released_code(read_results(cells, root))[1:])
     n_names = 3 if header[2] == "protocol" else 2
     for title in dict.fromkeys((line[0], *line[2:n_names]) for line in lines):
         lines_of_table = [line for line in lines if (line[0], *line[2:n_names]) == title]
@@ -119,7 +134,8 @@ def print_experiment(experiment: Experiment, cells: list[Cell], root: Path, form
     for sentence in tables.comparisons(experiment, cells, root):
         print(f"\n{sentence}")
     if not_run := tables.missing_runs(cells, read_results(cells, root)):
-        print(f"\nNot run: {not_run}. `python -m benchmarks run {experiment.name}` runs them.")
+        start = " --start random" if all("random" in cell.variant for cell in cells) else ""
+        print(f"\nNot run: {not_run}. `python -m benchmarks run {experiment.name}{start}` runs them.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -131,6 +147,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.command == "get":
         for part, path in find_or_fetch(options.name).items():
             print(f"{options.name}/{part}: {path}, verified")
+        return
+    if options.command == "table" and options.name in ("table-5", "table-6"):
+        from benchmarks.reproduction.sizes import table_of_sizes
+
+        header, lines = table_of_sizes(options.name)
+        print(WRITERS[options.format](header, lines)) if options.format in WRITERS else print_table(header, lines)
         return
     experiment, cells = planned(options)
     if options.command == "figures":

@@ -79,9 +79,7 @@ def test_make_installs_torch_from_the_index_that_it_is_given(tmp_path):
 def test_the_page_on_the_paper_is_generated(tmp_path):
     from benchmarks.reproduction.page import write_markdown
 
-    page = write_markdown(
-        ROOT / "benchmarks" / "results", tmp_path / "reproduction.md", encoder="minilm", tune="last", device="cpu"
-    )
+    page = write_markdown(ROOT / "benchmarks" / "results", tmp_path / "reproduction.md", encoder="minilm", tune="last")
     wanted = without_stale_lines((ROOT / "docs" / "reproduction.md").read_text())
     assert without_stale_lines(page.read_text()) == wanted, (
         "run `python -m benchmarks.reproduction.page --markdown docs/reproduction.md`"

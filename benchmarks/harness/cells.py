@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import tarfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -59,8 +59,6 @@ VARIANTS: dict[str, Variant] = {
     "without-pcl": Variant({"objectives": "ins"}, label="without L_PCL"),
     "scl": Variant({"objectives": "scl"}, label="L_SCL alone"),
     "pcl+scl": Variant({"objectives": "pcl+scl"}, label="L_PCL + L_SCL"),
-    "random-without-ins": Variant({"start": "random", "objectives": "pcl"}, label="random start, without L_ins"),
-    "random-without-pcl": Variant({"start": "random", "objectives": "ins"}, label="random start, without L_PCL"),
     "k-26": Variant({"n_new": 26}, label="26 (the paper's estimate)"),
     "k-auto": Variant({"n_new": "auto"}, label="estimated by newfound"),
     "labels-10": Variant(condition=Condition(labelled=0.1), label="number given"),
@@ -84,6 +82,19 @@ VARIANTS: dict[str, Variant] = {
         {"sizes": "equal"}, Condition(imbalance=12), label="factor 12, sizes taken to be equal"
     ),
 }
+VARIANTS |= {
+    f"random-{name}": replace(
+        v, settings={"start": "random", **v.settings}, label=f"random start, {v.label}".rstrip(", ")
+    )
+    for name, v in VARIANTS.items()
+    if not v.preset and "start" not in v.settings and v.record != "speed" and name not in ("default", "standard")
+}
+
+
+def at_random_start(variant: str) -> str:
+    """Return the variant of DPL that starts as in the paper, at random; the same one if it says where to start."""
+    name = "start-random" if variant == "default" else f"random-{variant}"
+    return name if name in VARIANTS else variant
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from itertools import product
 from typing import Literal, NamedTuple
 
 from benchmarks.harness.baselines import BASELINES
-from benchmarks.harness.cells import GAMMAS, IMBALANCES, VARIANTS, Cell
-from benchmarks.harness.partitions import WHOLE_DATASETS
+from benchmarks.harness.cells import GAMMAS, IMBALANCES, VARIANTS, Cell, at_random_start
+from benchmarks.harness.partitions import WHOLE_DATASETS, facts
+from benchmarks.harness.presets import PRESETS, preset_settings
 
 from newfound.errors import SettingsError
 from newfound.methods.registry import method_entry
@@ -82,10 +83,19 @@ class Experiment:
     def cells(self, encoder: str, tune: str) -> list[Cell]:
         """Return all cells, in an order in which consecutive cells can share a task and its features.
 
-        `tune` is for the rows that do not say themselves how much of the encoder trains.
+        `tune` is for the rows that do not say themselves how much of the encoder trains; `auto` is what the paper does.
         """
         return [
-            Cell(row.method, benchmark, ratio, split, seed, encoder, row.tune or tune, row.variant)
+            Cell(
+                row.method,
+                benchmark,
+                ratio,
+                split,
+                seed,
+                encoder,
+                row.tune or tune.replace("auto", "last"),
+                row.variant,
+            )
             for benchmark, ratio, split, row, seed in product(
                 self.benchmarks, self.ratios, self.splits, self.rows, self.seeds
             )
@@ -121,6 +131,11 @@ class Experiment:
             splits=tuple(splits) or self.splits,
             seeds=tuple(seeds) or self.seeds,
         )
+
+    def at_random_start(self) -> Experiment:
+        """Return the rows of DPL, from the paper's random start."""
+        rows = (row._replace(variant=at_random_start(row.variant)) for row in self.rows if row.method == "dpl")
+        return replace(self, rows=tuple(dict.fromkeys(rows)))
 
     def _shared_variants(self) -> tuple[str, ...]:
         """Return the variants that every method of this experiment has."""
@@ -171,8 +186,12 @@ EXPERIMENTS = {
         Experiment(
             "presets",
             "Published settings beside the defaults",
-            (*_rows(["dpl"], ["default", "paper", "released"]), *_rows(["deepaligned"], ["default", "released"])),
+            (
+                *_rows(["dpl", "e2e", "deepaligned"], ["default"]),
+                *(Row(m, name, preset_settings(m, name)["tune"]) for m, names in PRESETS.items() for name in names),
+            ),
         ),
+        Experiment("released", "DPL as released, beside its code", (Row("dpl", "released", "last"),), in_report=False),
         Experiment(
             "pseudo-labels",
             "Accuracy of the pseudo-labels by epoch",
@@ -295,11 +314,14 @@ EXPERIMENTS = {
     )
 }
 
+IN_THE_PAPER: dict[str, str] = facts("published")["experiments"]  # by table or figure of the paper
+
 
 def experiment_named(name: str) -> Experiment:
-    """Return an experiment, or raise a `SettingsError` that lists the names."""
+    """Return an experiment by its name or by that of a table or figure of the paper; the error lists the names."""
+    name = IN_THE_PAPER.get(name, name)
     if name not in EXPERIMENTS:
-        raise SettingsError(f"no experiment {name!r}; one of {', '.join(EXPERIMENTS)}")
+        raise SettingsError(f"no experiment {name!r}; one of {', '.join((*EXPERIMENTS, *IN_THE_PAPER))}")
     return EXPERIMENTS[name]
 
 

@@ -2,68 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
+
+from benchmarks.harness.partitions import facts
 
 from newfound.errors import SettingsError
 
-PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "dpl": {
-        "paper": {
-            "tau": 0.5,
-            "tau_ins": 0.5,
-            "temperature": 0.1,
-            "start": "random",
-            "pcl_targets": "own",
-            "ce_targets": "own",
-            "prototype_norm": "sample",
-            "denominator": "paper",
-            "loss": "sum",
-            "select": "new",
-            "lr": 0.02,
-            "min_lr": 0.01,
-        },
-        "released": {
-            "gamma": 0.9,
-            "tau": 0.1,
-            "tau_ins": 0.5,
-            "temperature": 0.1,
-            "start": "zeros",
-            "pcl_targets": "swapped",
-            "ce_targets": "swapped",
-            "prototype_norm": "batch",
-            "denominator": "code",
-            "loss": "mean",
-            "select": "all",
-            "pooling": "padded-mean",
-            "max_length": 55,
-            "dense": True,
-            "trunk_dropout": True,
-            "lr": 0.02,
-            "min_lr": 0.001,
-        },
-    },
-    "deepaligned": {
-        "released": {
-            "optimizer": "adamw",
-            "lr": 5e-5,
-            "min_lr": 0.0,
-            "pretrain_lr": 5e-5,
-            "batch_size": 128,
-            "head": "linear",
-            "patience": 20,
-        }
-    },
-}
-FOR_CORPUS: Mapping[tuple[str, str, str], Mapping[str, Any]] = {
-    ("dpl", "paper", "clinc150"): {"lr": 0.1},
-    ("dpl", "released", "clinc150"): {"lr": 0.1, "max_length": 30, "pretrain_epochs": 200, "pretrain_batch_size": 256},
-}
+PRESETS = {method: tuple(presets) for method, presets in facts("presets").items()}  # their names, by method
 
 
 def preset_settings(method: str, name: str, corpus: str = "") -> dict[str, Any]:
     """Return the settings of a preset; `corpus` is `banking77` or `clinc150`, for what was published for it alone."""
-    presets = PRESETS.get(method, {})
-    if name not in presets:
-        raise SettingsError(f"{method} has no preset {name!r}; its presets: {', '.join(presets) or 'none'}")
-    return {**presets[name], **FOR_CORPUS.get((method, name, corpus), {})}
+    names = PRESETS.get(method, ())
+    if name not in names:
+        raise SettingsError(f"{method} has no preset {name!r}; its presets: {', '.join(names) or 'none'}")
+    preset = facts("presets")[method][name]
+    return {**preset["settings"], **preset.get(corpus, {})}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,11 @@ from benchmarks.harness.scoring import Predictor, compactness, round_values, sco
 
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
-from newfound.errors import NewfoundError
+from newfound.errors import NewfoundError, SettingsError
 from newfound.methods.base import Discoverer
 from newfound.methods.context import Watch, watch_nothing
 from newfound.methods.registry import method_entry
 from newfound.model.classifier import versions
-from newfound.training.devices import pick_device
 from newfound.training.progress import Reporter
 from newfound.training.run import Run
 
@@ -196,7 +195,8 @@ def _method_of(
     cell: Cell, encoder: Encoder, device: str, task: DiscoveryTask, settings: dict[str, Any] | None
 ) -> Discoverer:
     settings = {**cell_settings(cell, task), **(settings or {})}
-    return method_entry(cell.method).load()(encoder=encoder, tune=cell.tune, device=device, seed=cell.seed, **settings)
+    settings = {"tune": cell.tune, **settings}
+    return method_entry(cell.method).load()(encoder=encoder, device=device, seed=cell.seed, **settings)
 
 
 def _fit(
@@ -213,6 +213,8 @@ def cell_settings(cell: Cell, task: DiscoveryTask) -> dict[str, Any]:
     """
     variant = VARIANTS[cell.variant]
     preset = preset_settings(cell.method, variant.preset, corpus_of(cell)) if variant.preset else {}
+    if preset.get("tune", cell.tune) != cell.tune:
+        raise SettingsError(f"the preset {variant.preset!r} trains the layers {preset['tune']!r}, not {cell.tune!r}")
     known = task.observed_train.intents  # none, where no label is left
     return {"n_new": len({*task.known, *task.new} - set(known)), **_logs_setting(cell), **preset, **variant.settings}
 
@@ -276,13 +278,6 @@ def map_points(snapshot: Snapshot, task: DiscoveryTask, intents: int = 12, per_i
         "intents": [task.train.labels[i] for i in rows],
         "prototypes": np.round(low[len(rows) :], 3).tolist(),
     }
-
-
-def resolve_cell(cell: Cell, device: str) -> Cell:
-    """Return the cell with `tune="auto"` replaced by its meaning on the device, so that the file name says what ran."""
-    if cell.tune != "auto":
-        return cell
-    return replace(cell, tune="last" if pick_device(device).type == "cuda" else "heads")
 
 
 def measure(

@@ -125,7 +125,7 @@ def comparisons(experiment: Experiment, cells: Sequence[Cell], root: Path) -> li
         if len(best_two) < 2 or len(best_two[0][2]) < 2:
             continue
         (_, best, a), (_, second, b) = best_two
-        differences = [x - y for x, y in zip(a, b, strict=True)]
+        differences = [round(x - y, 4) for x, y in zip(a, b, strict=True)]  # as results are: ties stay ties
         p = float(wilcoxon(differences).pvalue) if any(differences) else 1.0
         sentences.append(
             f"{data}, strict {experiment.shown.header}: {best} over {second} by {statistics.fmean(differences):.1f} "

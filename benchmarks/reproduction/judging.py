@@ -2,7 +2,8 @@
 
 A claim that one number is larger than another is judged on pairs of runs with the same split and seed, by the protocol
 `strict`: it holds if the mean difference is positive and a Wilcoxon signed-rank test over the pairs gives p below 0.05.
-Runs on different data are no pairs, and are compared by a Mann-Whitney U test.
+Runs on different data are no pairs, and are compared by a Mann-Whitney U test. Results have four decimals, and so have
+differences here: otherwise what is left of a subtraction would break ties.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
-from benchmarks.harness.cells import Cell
+from benchmarks.harness.cells import Cell, at_random_start
 from benchmarks.harness.experiments import SCORES, Column
 from benchmarks.harness.tables import Results, number_of
 
@@ -30,19 +32,24 @@ class Judgement:
 
     verdict: str  # reproduced, partly (with what holds and what not), not reproduced, no clear difference, not tested
     evidence: str
+    comparisons: Sequence[Comparison] = ()  # that it consists of
 
 
 class Evidence:
     """The results of one encoder, by method, variant, benchmark, share of new intents, split and seed."""
 
-    def __init__(self, results: Results) -> None:
-        """Take the results of all experiments."""
+    def __init__(self, results: Results, *, random_start: bool = False) -> None:
+        """Take the results of all experiments; for `random_start`, DPL's are those from the paper's random start."""
+        self._random_start, self.start_matters = random_start, False
         self._results = {(c.method, c.variant, c.benchmark, c.ratio, c.split, c.seed): r for c, r in results.items()}
         self._runs = sorted({(c.split, c.seed) for c in results if _is_published_split(c)})
 
     def values(self, method: str, variant: str, benchmark: str, ratio: int, column: Column) -> Runs:
         """Return the number of every run of a method."""
         values = {}
+        if self._random_start and method == "dpl":
+            self.start_matters |= variant != at_random_start(variant)
+            variant = at_random_start(variant)
         for split, seed in self._runs:
             result = self._results.get((method, variant, benchmark, ratio, split, seed), {})
             value = number_of(result, column, "strict")
@@ -76,7 +83,7 @@ def lead(larger: Series, smaller: Series) -> Series:
 
     def differences(evidence: Evidence) -> Runs:
         a, b = larger(evidence), smaller(evidence)
-        return {run: a[run] - b[run] for run in a if run in b}
+        return {run: round(a[run] - b[run], 4) for run in a if run in b}
 
     return differences
 
@@ -88,6 +95,7 @@ class Comparison:
     name: str  # as a verdict names it
     outcome: Literal["holds", "reversed", "unclear", "missing"]  # of the difference that is claimed
     evidence: str = ""
+    p: float | None = None
 
 
 def compare(name: str, text: str, differences: Runs) -> Comparison:
@@ -101,7 +109,7 @@ def compare(name: str, text: str, differences: Runs) -> Comparison:
     p = float(wilcoxon(values).pvalue) if any(values) else 1.0
     pairs = "" if len(values) == USUAL_PAIRS else f", {len(values)} pairs"
     evidence = f"{text}: {signed(mean)} ({_p_value(p)}{pairs})"
-    return Comparison(name, _outcome(mean, p), evidence)
+    return Comparison(name, _outcome(mean, p), evidence, p)
 
 
 def signed(value: float) -> str:
@@ -120,7 +128,14 @@ def compare_means(
     p = float(mannwhitneyu(list(larger.values()), list(smaller.values())).pvalue)
     a, b = (statistics.fmean(runs.values()) for runs in (larger, smaller))
     evidence = f"{text}: {shown(a)} against {shown(b)} ({_p_value(p)}, no pairs)"
-    return Comparison(name, _outcome(a - b, p), evidence)
+    return Comparison(name, _outcome(a - b, p), evidence, p)
+
+
+def largest_significant(p_values: Sequence[float]) -> float:
+    """Return the largest of the p-values that Holm's correction for their number leaves significant; 0 for none."""
+    ranked = list(enumerate(sorted(p_values)))
+    kept = takewhile(lambda entry: entry[1] < SIGNIFICANCE / (len(ranked) - entry[0]), ranked)
+    return max((p for _, p in kept), default=0.0)
 
 
 def _p_value(p: float) -> str:
@@ -133,54 +148,40 @@ def _outcome(difference: float, p: float) -> Literal["holds", "reversed", "uncle
     return "holds" if difference > 0 else "reversed"
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """How a verdict says for which comparisons a claim holds; `{}` stands for their names."""
-
-    holds: str
-    unclear: str
-    reversed: str
-
-
-BETTER_THAN = Words("better than {}", "not distinguishable from {}", "worse than {}")
-HOLDS_FOR = Words("holds for {}", "no clear difference for {}", "the reverse for {}")
-
-
-def conclude(comparisons: Sequence[Comparison], words: Words = HOLDS_FOR) -> Judgement:
+def conclude(comparisons: Sequence[Comparison]) -> Judgement:
     """Return the verdict on a claim that consists of several comparisons."""
     by_outcome = {
         outcome: [c.name for c in comparisons if c.outcome == outcome]
         for outcome in ("holds", "unclear", "reversed", "missing")
     }
-    evidence = "; ".join(c.evidence for c in comparisons if c.evidence)
+    missing = f"not run: {_listed(by_outcome['missing'])}" if by_outcome["missing"] else ""
+    evidence = "; ".join(filter(None, (*(c.evidence for c in comparisons), missing)))
     total, holds = len(comparisons), len(by_outcome["holds"])
     failed = by_outcome["unclear"] + by_outcome["reversed"]
     if not failed:
-        return Judgement("not tested", "") if by_outcome["missing"] else Judgement("reproduced", evidence)
+        return Judgement("not tested", "") if missing else Judgement("reproduced", evidence, comparisons)
     if not holds:
-        return Judgement("not reproduced" if by_outcome["reversed"] else "no clear difference", evidence)
+        return Judgement("not reproduced" if by_outcome["reversed"] else "no clear difference", evidence, comparisons)
     parts = [
-        words.holds.format(f"{COUNTS[holds]} of {COUNTS[total]}"),
-        words.unclear.format(_listed(by_outcome["unclear"])) if by_outcome["unclear"] else "",
-        words.reversed.format(_listed(by_outcome["reversed"])) if by_outcome["reversed"] else "",
-        f"{_listed(by_outcome['missing'])} not run" if by_outcome["missing"] else "",
+        f"holds for {COUNTS[holds]} of {COUNTS[total]}",
+        f"no clear difference for {_listed(by_outcome['unclear'])}" if by_outcome["unclear"] else "",
+        f"the reverse for {_listed(by_outcome['reversed'])}" if by_outcome["reversed"] else "",
     ]
-    return Judgement(f"partly: {'; '.join(filter(None, parts))}", evidence)
+    return Judgement(f"partly: {'; '.join(filter(None, parts))}", evidence, comparisons)
 
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def positive(leads: Mapping[str, Series], text: str = "{}", words: Words = HOLDS_FOR) -> Judge:
+def positive(leads: Mapping[str, Series], text: str = "{}") -> Judge:
     """Return a judge of the claim that all differences are positive.
 
     Args:
         leads: The differences, by what a verdict calls them.
         text: What the evidence calls them; `{}` stands for their names.
-        words: How a verdict says for which of them the claim holds.
     """
-    return lambda evidence: conclude([compare(n, text.format(n), x(evidence)) for n, x in leads.items()], words)
+    return lambda evidence: conclude([compare(n, text.format(n), x(evidence)) for n, x in leads.items()])
 
 
 def larger_mean(

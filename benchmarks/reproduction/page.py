@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from benchmarks.harness.cells import Cell, read_results
 from benchmarks.harness.experiments import EXPERIMENTS, SCORES, SPEED, Column, Experiment, row_label
 from benchmarks.harness.partitions import facts
 from benchmarks.harness.plots import draw
-from benchmarks.harness.running import resolve_cell
 from benchmarks.harness.tables import (
     Group,
     Results,
@@ -32,7 +31,7 @@ from benchmarks.harness.tables import (
     missing_runs,
     number_of,
 )
-from benchmarks.reproduction.claims import NOT_IN_THE_PAPER, Claim, judged_claims
+from benchmarks.reproduction.claims import SURVIVES, Claim, judged_claims
 from benchmarks.reproduction.judging import Judgement
 from benchmarks.stale import STALE_LINE, is_stale
 
@@ -40,12 +39,8 @@ from newfound.errors import DataError
 from newfound.files import write_atomically
 
 SECOND_ENCODER = "mpnet"  # its table `main` is shown after the first one's
-FIGURES_WITH_MORE_THAN_THE_TABLE = ("levels", "ratios", "epochs", "maps")
 COLUMNS_OF_THE_PAPER = tuple(column for column in SCORES if column.header in ("OOD ACC", "OOD F1", "ALL F1"))
-FEWER_UTTERANCES = (
-    "All levels have the same utterances of new intents, fewer than `main` has; so compare them with each other only."
-)
-NOTES = {"noise": FEWER_UTTERANCES, "mixed": f"Half of the known intents' utterances are labelled. {FEWER_UTTERANCES}"}
+TEXTS = dict(part.split("\n", 1) for part in Path(__file__).with_name("texts.md").read_text("utf-8").split("\n# ")[1:])
 SPEED_ON_CPU = Path(__file__).parents[1] / "speed" / "cpu-dpl-gid-sd-minilm-last.json"
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
@@ -82,11 +77,11 @@ class Study:
         return "" if runs == len(group.cells) else f" ({runs} of {len(group.cells)} runs)"
 
 
-def write_markdown(root: Path, path: Path, *, encoder: str, tune: str, device: str) -> Path:
+def write_markdown(root: Path, path: Path, *, encoder: str, tune: str) -> Path:
     """Write the page as one Markdown file, with its figures in `images/<name of the file>` beside it."""
 
     def study(experiment: Experiment, encoder: str) -> Study:
-        cells = [resolve_cell(cell, device) for cell in experiment.cells(encoder, tune)]
+        cells = experiment.cells(encoder, tune)
         command = f"python -m benchmarks run {experiment.name} --encoder {encoder} --tune {tune}"
         return Study(experiment, cells, read_results(cells, root), root, command)
 
@@ -98,7 +93,11 @@ def write_markdown(root: Path, path: Path, *, encoder: str, tune: str, device: s
         )
     second = study(EXPERIMENTS["main"], SECOND_ENCODER)
     figures = Path("images") / path.stem
-    parts = [*_introduction(results | second.results, encoder, tune), *_claims(results, tune)]
+    random = [cell for e in EXPERIMENTS.values() for cell in e.at_random_start().cells(encoder, tune)]
+    parts = [
+        *_introduction(results | second.results, encoder, tune),
+        *_claims(results | read_results(random, root), tune),
+    ]
     if encoder == "minilm":
         parts += _released_code(results)
     for found in studies:
@@ -116,32 +115,28 @@ def _introduction(results: Results, encoder: str, tune: str) -> list[str]:
     return [
         "# Reproduction of the paper",
         "<!-- Written by benchmarks/reproduction/page.py from the result files. -->",
-        f"{len(results)} runs on {'; '.join(hardware)}, by the project's commits {', '.join(commits)}. The encoder is "
-        f"{encoder} where nothing else is said. Its last layer trains (tune {tune}), except for the consensus: `quick` "
-        "leaves the encoder frozen, and `standard` fine-tunes all layers. "
-        "Numbers are mean ± standard deviation over "
-        "three splits with three seeds each, by the protocol `strict`: a known intent must be predicted exactly, and "
-        "an utterance of a new intent must land in a new one. What the paper printed was measured with BERT-base, by "
-        "its more lenient protocol (`paper`) and with one chosen seed per split: compare the order, not the size. "
-        f"`python -m benchmarks table NAME --encoder {encoder} --tune {tune}` prints each table with all columns, both "
-        "protocols and the numbers of runs.",
+        TEXTS["introduction"].format(
+            runs=len(results), hardware="; ".join(hardware), commits=", ".join(commits), encoder=encoder, tune=tune
+        ),
+        *_note_if_old("introduction", results.values()),
     ]
 
 
 def _claims(results: Results, tune: str) -> list[str]:
     own = {cell: result for cell, result in results.items() if cell.tune == tune}
-    judged = judged_claims(own)
+    judged, tests = judged_claims(own)
     return [
         "## The paper's claims",
-        "Differences are points of OOD ACC on GID-SD, in long tails on GID-MD, unless the claim names others. A "
-        "positive difference speaks for the claim. It counts if a Wilcoxon signed-rank test over the nine pairs of "
-        "runs with the same split and seed gives p < 0.05, or a Mann-Whitney U test where the runs are no pairs; if "
-        'none counts, in either direction, the verdict is "no clear difference".',
-        _table_of_claims([(c, j) for c, j in judged if c.where != NOT_IN_THE_PAPER]),
-        "Comparisons that the paper does not have, tested likewise:",
-        _table_of_comparisons([(c, j) for c, j in judged if c.where == NOT_IN_THE_PAPER]),
+        TEXTS["claims"].format(tests=tests, mark=SURVIVES),
+        _table_of_claims(judged),
         *_line_if_stale(own.values()),
     ]
+
+
+def _note_if_old(name: str, results: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the note on results from before presets had the released code's start, which is a setting since then."""
+    is_old = any("layer_std" not in r["settings"] for r in results if r.get("settings") and r["method"] == "dpl")
+    return [TEXTS[f"old-{name}"]] if is_old and f"old-{name}" in TEXTS else []
 
 
 def _line_if_stale(results: Iterable[dict[str, Any]]) -> list[str]:
@@ -149,19 +144,33 @@ def _line_if_stale(results: Iterable[dict[str, Any]]) -> list[str]:
     return [STALE_LINE] if is_stale(results) else []
 
 
-def _table_of_claims(judged: list[tuple[Claim, Judgement]]) -> str:
-    lines = [(c.where, c.text, f"**{j.verdict}**", j.evidence) for c, j in judged]
-    return as_markdown(("where", "claim", "verdict", "evidence"), lines)
+def _table_of_claims(judged: Sequence[tuple[Claim, Judgement, Judgement | None]]) -> str:
+    lines = [(claim.where, claim.text, _verdict(own), _verdict(random)) for claim, own, random in judged]
+    return as_markdown(("where", "claim", "from newfound's start", "from the paper's random start"), lines)
 
 
-def _table_of_comparisons(judged: list[tuple[Claim, Judgement]]) -> str:
-    verdicts = {"reproduced": "yes", "not reproduced": "no, the reverse"}
-    lines = [(c.text, f"**{verdicts.get(j.verdict, j.verdict)}**", j.evidence) for c, j in judged]
-    return as_markdown(("statement", "does it hold?", "evidence"), lines)
+def _verdict(judgement: Judgement | None) -> str:
+    return "–" if judgement is None else f"**{judgement.verdict}**: {judgement.evidence}"
 
 
 def _released_code(results: Results) -> list[str]:
     """Return the scores of the authors' code, with those of newfound's preset and default on the same splits."""
+    shown, header, lines = released_code(results)
+    published = facts("published")["released_code"]
+    return [
+        "## The released code with the same encoder",
+        TEXTS["released"].format(source=published["source"]),
+        as_markdown(header, lines),
+        *_line_if_stale(shown),
+        *_note_if_old("released", shown),
+        TEXTS["trials"],
+        _printed_table(published["trials"]),
+        TEXTS["after-trials"],
+    ]
+
+
+def released_code(results: Results) -> tuple[list[dict[str, Any]], tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the results of newfound that are shown beside those of the authors' code, and the table of both."""
     published = facts("published")["released_code"]
     own = {"preset `released`": "released", "default": "default"}
     lines, shown = [], []
@@ -173,18 +182,7 @@ def _released_code(results: Results) -> list[str]:
             means.append(mean_std([result["scores"]["strict"]["ood_acc"] for result in found]))
             shown += found
         lines.append((*line, *means))
-    header = (*published["header"], *(f"OOD ACC of newfound's {name}" for name in own))
-    return [
-        "## The released code with the same encoder",
-        f"Source: {published['source']}. Two of the three splits were run, once each. The last two columns are strict "
-        "and over three seeds:",
-        as_markdown(header, lines),
-        *_line_if_stale(shown),
-        "newfound's preset with the settings of the released code is several points higher than the released code. "
-        "What is known of the differences between paper and code is [in that preset](dpl.md), such as prototypes "
-        "that start at zero and padding in the pooling; with these settings it is below the default. The rest of the "
-        "distance to the released code is not explained.",
-    ]
+    return shown, (*published["header"], *(f"OOD ACC of newfound's {name}" for name in own)), lines
 
 
 def _shown(lines: list[list[Any]]) -> list[tuple[str, ...]]:
@@ -201,8 +199,8 @@ def _section(study: Study, folder: Path, figures: Path) -> list[str]:
     experiment = study.experiment
     encoder = f" with {SECOND_ENCODER}" if study.cells[0].encoder == SECOND_ENCODER else ""
     parts = [f"## {experiment.name}: {experiment.title}{encoder}"]
-    if experiment.name in NOTES:
-        parts.append(NOTES[experiment.name])
+    parts += [TEXTS[experiment.name]] if experiment.name in TEXTS and experiment.columns != SPEED else []
+    parts += _note_if_old(experiment.name, study.results.values())
     if study.groups:
         parts += _tables(study)
         if experiment.columns != SPEED:  # those tables show further results, and have their own lines
@@ -301,9 +299,7 @@ def _speed(study: Study) -> list[str]:
         lines.append((row_label("dpl", "speed"), on_cpu["hardware"], *numbers))
         shown.append(on_cpu)
     return [
-        "The plain loop is the same equations written as the released code has them: the whole encoder runs in every "
-        "step, and prototypes move sample by sample ([epochs.py](../benchmarks/speed/epochs.py)). It was timed in the "
-        "same run, for DPL only. The fit on two cores had one epoch of each stage, those on the GPU a hundred.",
+        TEXTS["speed"],
         as_markdown((header[0], "on", *header[1:]), lines),
         *_line_if_stale(shown),
     ]
@@ -323,7 +319,7 @@ def _seconds_of_fits(study: Study) -> list[str]:
     if not lines:
         return []
     return [
-        "A whole fit, in runs that did not share the machine and may have read vectors from the cache:",
+        TEXTS["fits"],
         as_markdown(("GID-SD 40%, method", "on", "s"), lines),
         *_line_if_stale(results.values()),
     ]
@@ -331,7 +327,7 @@ def _seconds_of_fits(study: Study) -> list[str]:
 
 def _figures(study: Study, folder: Path, figures: Path) -> list[str]:
     experiment = study.experiment
-    if experiment.figure not in FIGURES_WITH_MORE_THAN_THE_TABLE:
+    if experiment.figure not in ("levels", "ratios", "epochs", "maps"):  # others show no more than the table
         return []
     try:
         paths = draw(experiment, study.cells, study.root, folder / figures)
@@ -346,11 +342,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--encoder", default="minilm")
     parser.add_argument("--tune", default="last")
-    parser.add_argument("--device", default="auto")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="the folder of the result files")
     parser.add_argument("--markdown", type=Path, default=Path("docs/reproduction.md"), help="the page")
     chosen = parser.parse_args()
-    page = write_markdown(chosen.out, chosen.markdown, encoder=chosen.encoder, tune=chosen.tune, device=chosen.device)
+    page = write_markdown(chosen.out, chosen.markdown, encoder=chosen.encoder, tune=chosen.tune)
     print(page)
     for section in page.read_text("utf-8").split("\n## ")[1:]:
         if STALE_LINE in section:

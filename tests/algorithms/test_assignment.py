@@ -107,15 +107,6 @@ def sequential(mu, z, ids, gamma, every_time):
     return mu / mu.norm(dim=-1, keepdim=True).clamp(min=1e-12)
 
 
-def test_moving_average_by_hand():
-    """mu = (1, 0), gamma = 1/2, samples (0, 1) then (1, 0) of the same class.
-
-    First (1/2, 1/2), then (3/4, 1/4); to unit length: (3, 1) / sqrt(10).
-    """
-    mu = move_prototypes(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0], [1.0, 0.0]]), torch.tensor([0, 0]), 0.5)
-    assert torch.allclose(mu, torch.tensor([[3.0, 1.0]]) / 10**0.5)
-
-
 @given(seeds, st.integers(1, 60), st.integers(1, 6), st.floats(0.01, 0.99), st.booleans())
 @settings(max_examples=80)
 def test_one_matrix_product_equals_the_sequence(seed, rows, classes, gamma, every_time):
@@ -125,13 +116,6 @@ def test_one_matrix_product_equals_the_sequence(seed, rows, classes, gamma, ever
     ids = torch.randint(classes, (rows,), generator=generator)
     fast = move_prototypes(mu, z, ids, gamma, normalize="sample" if every_time else "batch")
     assert torch.allclose(fast.double(), sequential(mu, z, ids, gamma, every_time), atol=1e-4)
-
-
-def test_prototypes_that_start_at_zero_are_filled():
-    z = F.normalize(torch.randn(4, 3), dim=-1)
-    mu = move_prototypes(torch.zeros(2, 3), z, torch.tensor([0, 0, 0, 0]), 0.9)
-    assert torch.allclose(mu[0].norm(), torch.tensor(1.0))
-    assert mu[1].abs().sum() == 0
 
 
 def test_class_means_by_hand():

@@ -14,7 +14,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 from benchmarks.__main__ import main
 from benchmarks.harness import cells as cells_module
 from benchmarks.harness import partitions
@@ -26,13 +25,12 @@ from benchmarks.harness.provenance import CODE_HASH
 from benchmarks.harness.recording import Recorder
 from benchmarks.harness.running import ExperimentError, cell_settings, measure, run_cell, run_missing
 from benchmarks.harness.tables import as_csv, as_latex, as_markdown, comparisons, groups_of, missing_runs, table
+from benchmarks.reproduction import sizes
 from benchmarks.reproduction.page import write_markdown
-from benchmarks.speed.epochs import _PlainHeads, with_plain_loop
+from benchmarks.speed.epochs import with_plain_loop
 from benchmarks.stale import STALE_LINE, without_stale_lines
 
 from conftest import themed_corpus
-from newfound.algorithms.assignment import align, disambiguate, move_prototypes
-from newfound.algorithms.losses import cross_entropy, instance_contrastive, prototypical_contrastive
 from newfound.data.corpus import Corpus
 from newfound.data.task import make_task
 from newfound.errors import DataError, MissingExtra
@@ -262,7 +260,7 @@ def test_the_page_on_the_paper_has_no_empty_cell_and_says_what_is_missing(tmp_pa
     cells = EXPERIMENTS["main"].narrow(methods=["e2e", "dpl"], benchmarks=["GID-SD"]).cells("minilm", "last")
     for i, cell in enumerate(cells[1:]):
         write_result(cell, fake_result(cell, 80.0 + i), tmp_path / "results")
-    page = write_markdown(tmp_path / "results", tmp_path / "page.md", encoder="minilm", tune="last", device="cpu")
+    page = write_markdown(tmp_path / "results", tmp_path / "page.md", encoder="minilm", tune="last")
     text = page.read_text()
     assert "|  |" not in text
     first = EXPERIMENTS["main"].rows[0]
@@ -274,11 +272,11 @@ def test_the_page_on_the_paper_has_no_empty_cell_and_says_what_is_missing(tmp_pa
     assert STALE_LINE not in text
     older = cells[1].file(tmp_path / "results")
     older.write_text(json.dumps(json.loads(older.read_text()) | {"code": "another"}))
-    write_markdown(tmp_path / "results", page, encoder="minilm", tune="last", device="cpu")
+    write_markdown(tmp_path / "results", page, encoder="minilm", tune="last")
     assert STALE_LINE in page.read_text()
     assert without_stale_lines(page.read_text()) == text
     with pytest.raises(DataError, match="no results"):
-        write_markdown(tmp_path / "none", tmp_path / "page.md", encoder="minilm", tune="last", device="cpu")
+        write_markdown(tmp_path / "none", tmp_path / "page.md", encoder="minilm", tune="last")
 
 
 def test_an_experiment_is_run_shown_and_drawn(toy, tiny_folder, tmp_path, capsys):
@@ -295,6 +293,28 @@ def test_an_experiment_is_run_shown_and_drawn(toy, tiny_folder, tmp_path, capsys
     assert capsys.readouterr().out == f"{tmp_path}/figures/main-GID-SD.png\n"
     with tarfile.open(tmp_path / "new.tgz") as archive:
         assert archive.getnames() == ["tiny/GID-SD-40/kmeans-heads-default-split1-seed0.json"]
+
+
+def test_without_a_gpu_nothing_trains_heads_in_place_of_an_encoder(tmp_path, capsys, monkeypatch):
+    """By default the last layer trains, as in the paper."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    main(["run", "figure-6", "--start", "random", "--splits", "1", "--seeds", "0", "--out", str(tmp_path)])
+    said = capsys.readouterr().out
+    assert said.startswith("No GPU: 7 runs that train layers of the encoder are left out. --tune last\nmakes them here")
+    assert "`python -m benchmarks run gamma --start random` runs them." in said
+    assert not list(tmp_path.iterdir())
+    main(["table", "released", "--out", str(ROOT / "benchmarks" / "results")])
+    assert "65.3" in capsys.readouterr().out
+
+
+def test_the_sizes_of_the_data_stand_beside_those_that_were_printed(monkeypatch):
+    corpora = {"train": Corpus.of(["a b", "b c d", "a"], ["x", "x", "y"]), "dev": Corpus.of(["a"], ["y"])}
+    monkeypatch.setattr(sizes, "read_part", lambda name, part: corpora.get(part, corpora["dev"]))
+    assert sizes.size_of_data_set("any") == ["2", "3", "1", "1", "4", "3 / 1.60"]
+    task = SimpleNamespace(known=("x",), new=("y",), train=corpora["train"], dev=corpora["dev"], test=corpora["dev"])
+    monkeypatch.setattr(sizes, "load_benchmark", lambda name, split: task)
+    _, lines = sizes.table_of_sizes("table-6")
+    assert lines[0] == ("GID-SD", "1 / 1 (46 / 31)", "2 / 1 (5346 / 3657)", "0 / 1 (593 / 407)", "0 / 1 (1840 / 1240)")
 
 
 def test_what_is_missing_is_said_and_the_experiments_are_listed(tmp_path, capsys):
@@ -333,23 +353,3 @@ def test_speed_names_every_phase_and_compares_with_the_plain_loop(tiny_encoder):
     assert set(result["seconds per epoch"]) == {"pre-training", "discovery"}
     assert set(result["seconds"]) == {"encode", "discover", "predict", "whole fit"}
     assert result["times faster than the plain loop"] > 0
-
-
-def test_the_plain_loop_computes_dpls_step():
-    """Same start, no dropout: the plain step and the fast step have the same losses and move mu to the same place."""
-    labels = [{None: -1, "pay": 0, "meter": 1, "leak": 2}[label] for label in themed_corpus().labels]
-    torch.manual_seed(0)
-    heads, y = _PlainHeads(8, 3, 2), torch.tensor(labels)
-    x = F.normalize(torch.randn(2, len(y), 8), dim=-1)  # two views
-    heads.mu.copy_(F.normalize(torch.randn(5, 128), dim=-1))
-    mu = heads.mu.clone()
-    loss = heads.loss(x[0], x[1], y)
-    z, logits = F.normalize(heads.projection(x), dim=-1), x @ F.normalize(heads.classifier.weight, dim=-1).T
-    q = align(logits[..., 3:].detach(), y, 3, epsilon=0.05, iterations=3)
-    pcl = prototypical_contrastive(z, mu, q.flip(0), 0.1)
-    ins = instance_contrastive(z[0], z[1], 0.5)
-    targets = F.one_hot(disambiguate(z, mu, y, 3), 5).float()
-    ce = cross_entropy(logits, targets.flip(0), 0.1)
-    assert torch.allclose(loss, (pcl + ins + ce) / 3, atol=1e-5)
-    moved = move_prototypes(mu, z.detach().flatten(0, 1), q.argmax(-1).flatten(), 0.9)
-    assert torch.allclose(heads.mu, moved, atol=1e-5)

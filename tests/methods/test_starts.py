@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.harness.presets import preset_settings
 
 from conftest import themed_corpus
 from newfound import DPL, E2E, DeepAligned
-from newfound.encoders.tail import Tail
 from newfound.errors import SettingsError
 from newfound.methods.context import watch_nothing
-from newfound.model.network import IntentNetwork
 from newfound.training.run import Run
 
 FAST = {"n_new": 2, "epochs": 4, "pretrain_epochs": 3, "batch_size": 64, "device": "cpu"}
@@ -29,12 +28,6 @@ def test_shared_pre_training_does_not_change_what_starts_at_random(tiny_encoder,
     probabilities = [fitted.predict_proba(themed.texts) for fitted in runs]
     assert np.array_equal(probabilities[0], probabilities[1])
     assert np.array_equal(probabilities[0], probabilities[2])
-
-
-def test_the_dense_layer_starts_without_a_bias():
-    network = IntentNetwork(Tail(None, "mean", True), 8, 3, dense=True)
-    assert network.dense is not None
-    assert not network.dense.bias.any()
 
 
 @pytest.mark.parametrize("method", [DPL, E2E])
@@ -61,9 +54,8 @@ def test_sizes_cannot_be_estimated_without_clusters(method, start, tiny_encoder,
 
 
 def test_deepaligned_as_released_stops_when_the_silhouette_no_longer_rises(tiny_encoder, themed):
-    settings = {"optimizer": "adamw", "lr": 5e-5, "min_lr": 0.0, "pretrain_lr": 5e-5, "head": "linear"}
-    settings |= {"batch_size": 128, "patience": 2, "epochs": 40, "joint_epochs": 2}
-    fitted = fit(DeepAligned, tiny_encoder, themed, tune="last", **settings)
+    settings = {**preset_settings("deepaligned", "released"), "patience": 2, "epochs": 40, "joint_epochs": 2}
+    fitted = fit(DeepAligned, tiny_encoder, themed, **settings)
     scores = [record["score"] for record in fitted.history_["discovery"]]
     assert len(scores) < 40
     assert len(scores) - 1 - int(np.argmax(scores)) == 2

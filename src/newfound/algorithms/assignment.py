@@ -78,7 +78,8 @@ def move_prototypes(
     count = member.sum(0)  # [C]
     later = (ids[:, None] == ids[None]).triu(1).sum(1)  # [B] samples of the same class that follow
     weight = member * ((1 - gamma) * gamma**later)[:, None]  # [B, C]
-    return F.normalize(gamma ** count[:, None] * mu + weight.T @ z.to(mu.dtype), dim=-1)
+    with torch.autocast(z.device.type, enabled=False):  # in float32, as the loop would
+        return F.normalize(gamma ** count[:, None] * mu + weight.T @ z.to(mu.dtype), dim=-1)
 
 
 def _move_one_by_one(mu: Tensor, z: Tensor, ids: Tensor, gamma: float) -> Tensor:

@@ -70,6 +70,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         warmup_epochs: Epochs of pre-training and training in which the learning rate rises.
         momentum: Momentum of SGD in pre-training and training.
         weight_decay: L2 penalty of SGD on all weights that train, in pre-training and training.
+        pretrain_weight_decay: The same in the pre-training; None is `weight_decay`.
         batch_size: Utterances per step.
         pretrain_batch_size: Utterances per step of the pre-training; None is `batch_size`.
 
@@ -94,6 +95,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     warmup_epochs: NonNegativeInt = 10
     momentum: Annotated[float, Range(0, 1)] = 0.9
     weight_decay: NotNegative = 1.5e-4
+    pretrain_weight_decay: NotNegative | None = None
     batch_size: BatchSize = 512
     pretrain_batch_size: BatchSize | None = None
 
@@ -212,8 +214,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _pretraining(self) -> Schedule:
         epochs, lr = self.pretrain_epochs, self.pretrain_lr
-        size = self.pretrain_batch_size or self.batch_size
-        return replace(self._schedule(), epochs=epochs, batch_size=size, lr=lr, min_lr=min(0.001, lr))
+        size, decay = self.pretrain_batch_size or self.batch_size, self.pretrain_weight_decay
+        schedule = self._schedule() if decay is None else replace(self._schedule(), weight_decay=decay)
+        return replace(schedule, epochs=epochs, batch_size=size, lr=lr, min_lr=min(0.001, lr))
 
     def _context(self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run) -> FitContext:
         kind: dict[str, Any] = {"pooling": self.pooling, "max_length": self.max_length}

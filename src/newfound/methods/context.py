@@ -130,13 +130,11 @@ class FitContext:
     def unlabelled_rows(self) -> Tensor:
         return (self.train.y < 0).nonzero().squeeze(1)
 
-    def network(
-        self, build: Callable[..., IntentNetwork] = IntentNetwork, *, dense: bool = False, dropout: float = 0.0
-    ) -> IntentNetwork:
+    def network(self, build: Callable[..., IntentNetwork] = IntentNetwork, **settings: Any) -> IntentNetwork:
         """A fresh network over known and new intents; its tail is a copy of the pretrained encoder's."""
         seed_torch(self.seed, "network")
         tail = self.encoder.tail(self.tune, trunk_dropout=self.trunk_dropout)
-        network = build(tail, self.encoder.width, self.n_known + self.n_new, dense=dense, dropout=dropout)
+        network = build(tail, self.encoder.width, self.n_known + self.n_new, **settings)
         return network.to(self.device)
 
     def with_number(self, network: IntentNetwork, n_new: int) -> FitContext:

@@ -7,13 +7,14 @@ labels and cluster labels together.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from newfound.algorithms.clustering import align_clusters, kmeans
 from newfound.algorithms.metrics import silhouette_on_device
@@ -32,11 +33,11 @@ class ClusteredNetwork(IntentNetwork):
     """A network and the clustering that it is trained on; both are kept together in a checkpoint."""
 
     pseudo: Tensor  # [n] aligned cluster of every row, as an id over known and new intents; -1 for none
-    centres: Tensor  # [clusters, d] of unit vectors
+    centres: Tensor  # [clusters, d]
 
     def __init__(self, *args: Any, rows: int, clusters: int, linear: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.linear = nn.Linear(self.classifier.weight.shape[1], clusters) if linear else None
+        self.linear = self.new_layer(self.classifier.weight.shape[1], clusters) if linear else None
         self.register_buffer("pseudo", torch.full((rows,), -1))
         self.register_buffer("centres", torch.zeros(clusters, self.classifier.weight.shape[1]))
 
@@ -49,12 +50,14 @@ def cluster_rows(
     restarts: int,
     when: str | int,
     reference: Tensor | None = None,
+    unit: bool = True,
 ) -> Tensor:
-    """Cluster rows of the corpus into the last intents, and return their unit vectors, [rows, d].
+    """Cluster rows of the corpus into the last intents, and return their vectors, [rows, d], of length one if `unit`.
 
     Clusters take the numbers of the reference centres that they match.
     """
-    x = F.normalize(context.embed(network)[rows].float(), dim=-1)
+    x = context.embed(network)[rows].float()
+    x = F.normalize(x, dim=-1) if unit else x
     clusters = len(network.centres)
     clustering = kmeans(x, clusters, restarts=restarts, seed=derive(context.seed, "k-means", when))
     if reference is not None:
@@ -85,6 +88,10 @@ class DeepAligned(Discoverer):
         optimizer: Optimiser of pre-training and of the training on clusters: "sgd", or "adamw" with `lr` and
             `pretrain_lr` for all layers that train.
         head: Head that learns the clusters: the joint "cosine" classifier, or a "linear" one of its own (as published).
+        vectors: k-means and the silhouette get vectors of "unit" length, or "raw" ones (as published).
+        dense: Whether to add the released code's layer after the pooling.
+        layer_std: Standard deviation of the normal distribution that the weights of this layer and of a linear head
+            start from; the released code has 0.02. None is torch's default.
         patience: Stop after this many epochs without a better silhouette; None trains all epochs.
     """
 
@@ -95,19 +102,23 @@ class DeepAligned(Discoverer):
     dropout: DropoutRate = 0.1
     optimizer: Literal["sgd", "adamw"] = "sgd"
     head: Literal["cosine", "linear"] = "cosine"
+    vectors: Literal["unit", "raw"] = "unit"
+    dense: bool = False
+    layer_std: Positive | None = None
     patience: Count | None = None
 
     def _discover(self, context: FitContext) -> Discovery:
         temperature = self.temperature or default_temperature(context)
         linear = self.head == "linear"
         build = partial(ClusteredNetwork, rows=len(context.y), clusters=context.n_new, linear=linear)
-        network = context.network(build, dropout=self.dropout)
+        network = context.network(build, dense=self.dense, dropout=self.dropout, layer_std=self.layer_std)
         assert isinstance(network, ClusteredNetwork)
         pretrain(context, network, self._optimization(self._pretraining()), temperature=temperature)
         rows = context.unlabelled_rows.to(context.device)
-        cluster_rows(context, network, rows, restarts=self.restarts, when="first")
+        cluster = partial(cluster_rows, context, network, rows, restarts=self.restarts, unit=self.vectors == "unit")
+        cluster(when="first")
         if context.tune.layers:
-            self._train_on_clusters(context, network, rows, temperature)
+            self._train_on_clusters(context, network, rows, temperature, cluster)
         else:
             context.history["discovery"] = [{"epoch": 0.0, **context.watch(epoch_of(context, network, 0))}]
 
@@ -120,7 +131,12 @@ class DeepAligned(Discoverer):
         return Discovery(network, temperature)
 
     def _train_on_clusters(
-        self, context: FitContext, network: ClusteredNetwork, rows: Tensor, temperature: float
+        self,
+        context: FitContext,
+        network: ClusteredNetwork,
+        rows: Tensor,
+        temperature: float,
+        cluster: Callable[..., Tensor],
     ) -> None:
         with torch.no_grad():
             network.classifier.weight[context.n_known :] = F.normalize(network.centres, dim=-1)
@@ -138,9 +154,7 @@ class DeepAligned(Discoverer):
         def cluster_again(epoch: int) -> dict[str, float]:
             nonlocal silhouette
             before = network.pseudo.clone()
-            x = cluster_rows(context, network, rows, restarts=self.restarts, when=epoch, reference=network.centres)[
-                :MAX_VALIDATION_ROWS
-            ]
+            x = cluster(when=epoch, reference=network.centres)[:MAX_VALIDATION_ROWS]
             clusters = network.pseudo[rows[: len(x)]] - context.n_known
             silhouette = float(silhouette_on_device(x, clusters, context.n_new))
             changed = float((network.pseudo != before).float().mean()) * len(before) / len(rows)

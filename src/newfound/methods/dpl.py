@@ -32,6 +32,7 @@ from newfound.training.seeding import derive
 from newfound.training.trainer import Losses
 
 PROTOTYPE_WIDTH = 128
+N_LOSSES = 3  # L_PCL, L_ins and L_CE: without one of them, the others keep their weight
 
 
 class PrototypeNetwork(IntentNetwork):
@@ -42,10 +43,8 @@ class PrototypeNetwork(IntentNetwork):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         intents, width = self.classifier.weight.shape
-        last, first = nn.Linear(width, PROTOTYPE_WIDTH), nn.Linear(width, width)
+        last, first = self.new_layer(width, PROTOTYPE_WIDTH), self.new_layer(width, width)
         self.projection = nn.Sequential(first, nn.ReLU(), last)
-        for layer in (first, last):
-            nn.init.zeros_(layer.bias)  # vectors have unit length: a random bias would drown them
         self.register_buffer("mu", torch.zeros(intents, PROTOTYPE_WIDTH))
 
     def project(self, x: Tensor) -> Tensor:
@@ -68,13 +67,15 @@ class DPL(Discoverer):
         ce_targets: The classifier learns its "own" view's pseudo-labels or the other's, "swapped".
         prototype_norm: The prototypes' length is restored per "batch" (released) or per "sample" (paper).
         denominator: Denominator of L_ins: as the "paper" prints it or as the "code" has it.
-        loss: "sum" (paper) or "mean" (released) of the three losses.
+        loss: "sum" (paper) or "mean" (released) of the three losses; one that is left out counts as zero.
         objectives: The representation losses: "pcl+ins", and for the ablation "pcl", "ins", "scl", "pcl+scl".
         epsilon: Entropy of Sinkhorn-Knopp's assignments: the smaller, the closer to one intent for each utterance.
         sinkhorn_iterations: Rounds in which Sinkhorn-Knopp evens out the sizes of the new intents.
         sizes: What Sinkhorn takes the sizes of the new intents for: "equal" (paper), or "estimated" from the k-means
             clusters that the training starts from, which are then not evened out.
         dense: Whether to add the released code's layer after the pooling.
+        layer_std: Standard deviation of the normal distribution that weights of dense layer and projection start from;
+            the released code has 0.02. None is torch's default, 0.0295 for vectors of 384 components.
         dropout: Share of the vector's components that are zero in a training step; it makes the two views differ.
         select: Checkpoint by silhouette of "new" (paper) or "all" (released) validation data, or the "last".
     """
@@ -94,6 +95,7 @@ class DPL(Discoverer):
     sinkhorn_iterations: Count = 3
     sizes: Literal["equal", "estimated"] = "equal"
     dense: bool = False
+    layer_std: Positive | None = None
     dropout: DropoutRate = 0.1
     select: Literal["new", "all", "last"] = "last"
 
@@ -104,7 +106,7 @@ class DPL(Discoverer):
 
     def _discover(self, context: FitContext) -> Discovery:
         temperature = self.temperature or default_temperature(context)
-        network = context.network(PrototypeNetwork, dense=self.dense, dropout=self.dropout)
+        network = context.network(PrototypeNetwork, dense=self.dense, dropout=self.dropout, layer_std=self.layer_std)
         assert isinstance(network, PrototypeNetwork)
         pretrain(context, network, self._pretraining(), temperature=temperature)
         sizes = self._start(context, network)  # line 1
@@ -117,7 +119,7 @@ class DPL(Discoverer):
             mu, y_batch = network.mu.clone(), y[batch.rows]
             x = network.two_views(context.features, batch)  # [2, B, d]: the second view is the first with new dropout
             z = network.project(x)  # line 6
-            logits = network.classifier(x)
+            logits = F.normalize(x, dim=-1) @ network.classifier.weight.T  # whose rows `normalize_` has made unit
             q = calibrate(logits[..., n_known:].detach(), y_batch, n_known)  # line 7: equation 1
 
             represent = self._representation_loss(z, q, mu)  # line 8: equations 2 and 3
@@ -128,7 +130,7 @@ class DPL(Discoverer):
             parts = {**represent, "ce": classify}
             total = torch.stack(list(parts.values())).sum()  # line 11
             if self.loss == "mean":
-                total = total / len(parts)
+                total = total / N_LOSSES
 
             aligned, z_both = q.argmax(-1).flatten(), z.detach().flatten(0, 1)  # line 12: equation 4, view 1 first
             network.mu.copy_(move_prototypes(mu, z_both, aligned, self.gamma, normalize=self.prototype_norm))

@@ -64,6 +64,8 @@ class E2E(Discoverer):
         start: Start of the new heads: "random" as published, "kmeans" or "balanced".
         select: Checkpoint by silhouette of "new" or "all" validation data, or the "last".
         dense: Whether to add the released code's layer after the pooling.
+        layer_std: Standard deviation of the normal distribution that the weights of this layer start from; the released
+            code has 0.02. None is torch's default.
         dropout: Share of the vector's components that are zero in a training step; it makes the two views differ.
         sizes: What Sinkhorn takes the sizes of the new intents for: "equal" (as published), or "estimated" from the
             k-means clusters that the training starts from, which are then not evened out. The over-clustering heads
@@ -78,6 +80,7 @@ class E2E(Discoverer):
     start: Literal["random", "kmeans", "balanced"] = "random"
     select: Literal["new", "all", "last"] = "last"
     dense: bool = False
+    layer_std: Positive | None = None
     dropout: DropoutRate = 0.1
     sizes: Literal["equal", "estimated"] = "equal"
     epochs: NonNegativeInt = 200
@@ -92,7 +95,7 @@ class E2E(Discoverer):
     def _discover(self, context: FitContext) -> Discovery:
         temperature = self.temperature or default_temperature(context)
         build = partial(MultiHeadNetwork, n_new=context.n_new, heads=self.heads, over=self.overcluster)
-        network = context.network(build, dense=self.dense, dropout=self.dropout)
+        network = context.network(build, dense=self.dense, dropout=self.dropout, layer_std=self.layer_std)
         assert isinstance(network, MultiHeadNetwork)
         pretrain(context, network, self._pretraining(), temperature=temperature)
         shares: Tensor | None = None

@@ -136,7 +136,8 @@ def _pretraining_key(context: FitContext, network: IntentNetwork, schedule: Opti
     """Everything that the result of pre-training depends on; methods differ only in what comes after it."""
     shared = [context.run.identity.get(name) for name in ("data", "encoder")]
     views = None if context.features.noisy is None else len(context.features.noisy)
-    shape = [network.dense is not None, network.dropout.p, context.n_known, context.n_new, context.trunk_dropout, views]
+    head = [network.dense is not None, network.layer_std, network.dropout.p, context.n_known, context.n_new]
+    shape = [*head, context.trunk_dropout, views]
     of_fit = [context.encoder.max_length, context.tune, context.seed, str(context.device)]
     return repr([*shared, *of_fit, *shape, schedule, temperature])
 

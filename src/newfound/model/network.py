@@ -33,19 +33,35 @@ class CosineClassifier(nn.Module):
 class IntentNetwork(nn.Module):
     """Turns the features of utterances into vectors, with a classifier over known and new intents on them."""
 
-    def __init__(self, tail: Tail, width: int, n_intents: int, *, dense: bool = False, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        tail: Tail,
+        width: int,
+        n_intents: int,
+        *,
+        dense: bool = False,
+        dropout: float = 0.0,
+        layer_std: float | None = None,
+    ) -> None:
         """Put a network together on the trainable end of an encoder with vectors of this width.
 
         `dense` adds a linear layer with tanh after the pooling, as in the released code. The dropout of the vectors in
-        training makes two passes over one utterance differ.
+        training makes two passes over one utterance differ. Weights of linear layers start from a normal distribution
+        with standard deviation `layer_std`; None leaves them to torch.
         """
         super().__init__()
-        self.tail = tail
-        self.dense = nn.Linear(width, width) if dense else None
-        if self.dense is not None:
-            nn.init.zeros_(self.dense.bias)  # pooled vectors have unit length: a random bias would drown them
+        self.tail, self.layer_std = tail, layer_std
+        self.dense = self.new_layer(width, width) if dense else None
         self.dropout = nn.Dropout(dropout)
         self.classifier = CosineClassifier(width, n_intents)
+
+    def new_layer(self, inputs: int, outputs: int) -> nn.Linear:
+        """Return a linear layer without a bias at the start: a random one would drown vectors of unit length."""
+        layer = nn.Linear(inputs, outputs)
+        nn.init.zeros_(layer.bias)
+        if self.layer_std is not None:
+            nn.init.normal_(layer.weight, std=self.layer_std)
+        return layer
 
     def forward(self, features: Features, batch: Batch, views: int = 1) -> Tensor:
         """Return the vectors of a batch, [views x B, d]; the classifier is not applied."""
