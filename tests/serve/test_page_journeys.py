@@ -134,7 +134,10 @@ def test_the_overview_says_how_much_is_new_and_leads_on(page):
 
     def with_other_figures(state):
         state["progress"]["known_check"] = check
-        state["limits"] |= {"low_certainty": 1.1, "max_texts_to_classify": 2}
+        state["limits"]["max_texts_to_classify"] = 2
+        new = next(i for i in state["intents"] if i["status"] == "new")
+        state["intents"] += [{**new, "name": f"sure_{k}", "expected_error": 0.0} for k in range(3)]
+        state["intents"][0] |= {"expected_error": 0.9, "size": 10}
 
     change_answers(page, "**/v1/review/state", with_other_figures)
     to_view(page, "overview")
@@ -146,8 +149,11 @@ def test_the_overview_says_how_much_is_new_and_leads_on(page):
     page.reload()
     quality.get_by_text("93 % with a plain classifier, 91 % now").wait_for()
     assert quality.locator(".bad").count() == 0
-    for name in names(page):
-        row_of(page, name).get_by_text("Many doubtful utterances").wait_for()
+    to_view(page, "intents/show=doubtful")
+    page.get_by_text("About 9 of 10 are probably wrong").wait_for()
+    assert page.locator(".new-intents a.name").all_text_contents() == [state["intents"][0]["name"]], "the worst fifth"
+    page.select_option("#sort", "size")
+    assert page.url.endswith("#intents/show=doubtful&sort=size")
     page.click("nav a:has-text('Try it')")
     page.fill("#try-text", "one\ntwo\nthree")
     page.click("button:has-text('Classify')")

@@ -14,7 +14,7 @@ BOXES = "ul.utterances li input"
 def search(page, words):
     page.fill("#search", words)
     page.wait_for_selector(f"h2:has-text('with “{words}”')")
-    return fetched(page, f"/v1/review/search?q={words}")
+    return fetched(page, f"/v1/review/search?q={words}&logs_only=true")
 
 
 def selected(page):
@@ -43,7 +43,7 @@ def test_utterances_are_searched_selected_and_moved_with_one_decision(page):
     assert page.locator("ul.utterances li .facts").all_text_contents()[1:11] == [" pay checked"] * 10
     page.click("#undo-said")
     said(page, "Undone")
-    assert fetched(page, "/v1/review/search?q=water")["utterances"] == before
+    assert search(page, "water")["utterances"] == before
 
     page.locator(BOXES).nth(2).focus()
     for key in ("ArrowDown", "Shift+ArrowDown", "Shift+ArrowDown"):
@@ -68,15 +68,22 @@ def test_utterances_are_searched_selected_and_moved_with_one_decision(page):
     page.click("button:has-text('Show more')")
     page.wait_for_function("(n) => document.querySelectorAll('ul.utterances li').length > n", arg=100)
     assert page.locator(f"{BOXES}:checked").count() == page.locator(BOXES).count(), "what is read later is selected too"
-    page.get_by_label("Logs only").check()
-    total = fetched(page, "/v1/review/search?q=a&logs_only=true")["total"]
-    page.wait_for_selector(f"h2:has-text('{total} utterances with')")
-    assert page.locator("ul.utterances .facts:has-text('labelled')").count() == 0
-    open_intent(page, "pay")
-    assert page.get_by_label("Logs only").is_checked(), "the choice stays"
-    assert page.locator("ul.utterances .facts:has-text('labelled')").count() == 0
+    assert page.locator("ul.utterances .facts:has-text('labelled')").count() == 0, "the logs are searched by default"
     page.get_by_label("Logs only").uncheck()
+    total = fetched(page, "/v1/review/search?q=a")["total"]
+    page.wait_for_selector(f"h2:has-text('{total} utterances with')")
     page.wait_for_selector("ul.utterances .facts:has-text('labelled')")
+    open_intent(page, "pay")
+    assert page.locator("ul.utterances .facts:has-text('labelled')").count() > 0
+    page.get_by_label("Logs only").check()
+    page.wait_for_selector("ul.utterances .facts:has-text('labelled')", state="detached")
+    search(page, "water")
+    assert not page.get_by_label("Logs only").is_checked(), "the choice stays"
+    page.get_by_label("Logs only").check()
+    text = page.locator("ul.utterances .text").first.text_content()
+    page.locator("ul.utterances a:has-text('Similar')").first.click()
+    page.wait_for_selector("h2:has-text('Utterances like')")
+    assert page.locator("ul.utterances .text").first.text_content() == text, "nothing is more like it"
     search(page, "a")
     page.get_by_label(f"Select all {found['total']}").check()
     page.click(".selection button:has-text('New intent …')")

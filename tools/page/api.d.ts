@@ -158,6 +158,7 @@ declare namespace Api {
     intent_id: string | null;
     path: string | null;
     above_threshold: boolean | null;
+    intents: Array<Api.MessagePart> | null;
     runner_up: Api.RankedIntent | null;
     utterances: Array<Api.NearUtterance>;
     words: Array<Api.WordEffect>;
@@ -313,7 +314,6 @@ declare namespace Api {
   }
 
   interface Limits {
-    low_certainty: number;
     min_separation: number;
     max_typical_outlier: number;
     max_name_length: number;
@@ -403,6 +403,13 @@ declare namespace Api {
     evidence: Array<[string, string]>;
   }
 
+  interface MessagePart {
+    intent: string;
+    probability: number;
+    start: number;
+    end: number;
+  }
+
   interface MovedUtterance {
     text: string;
     before: string | null;
@@ -487,6 +494,7 @@ declare namespace Api {
     intent_id: string | null;
     path: string | null;
     above_threshold: boolean | null;
+    intents: Array<Api.MessagePart> | null;
   }
 
   interface Predictions {
@@ -573,6 +581,7 @@ declare namespace Api {
   interface Selection {
     losses: Array<Api.Loss>;
     labelled: number;
+    likely: Array<[string, number]>;
   }
 
   interface Served {
@@ -658,7 +667,7 @@ interface Gets {
   "/v1/review/pairs": { query: {}; answer: Array<Api.ConfusedPair> };
   "/v1/review/queue": { query: { most?: number; shown?: number | null }; answer: Api.Queue };
   "/v1/review/resize": { query: { to?: number | null }; answer: Api.Resizing };
-  "/v1/review/search": { query: { q: string; start?: number; logs_only?: boolean }; answer: Api.Page };
+  "/v1/review/search": { query: { q: string; start?: number; logs_only?: boolean; by_meaning?: boolean }; answer: Api.Page };
   "/v1/review/state": { query: {}; answer: Api.ServedState };
   "/v1/review/training": { query: {}; answer: Api.TrainingState };
   "/v1/review/utterances": { query: { id: Array<number> }; answer: Api.Page };

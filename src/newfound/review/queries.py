@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import torch
+import torch.nn.functional as F
 
 from newfound.algorithms.ranking import rank_descending
 from newfound.errors import DecisionError
@@ -34,6 +36,7 @@ MAX_EXAMPLES_IN_LIST = 3  # of each intent
 MAX_UTTERANCES_ON_A_PAGE = 50
 MAX_UTTERANCES_IN_LIST = 100  # that are found, or of one intent of a pair
 MAX_PAIRS = 30
+MAX_LIKELY_INTENTS = 6  # of some utterances
 
 
 class ReviewView:
@@ -168,10 +171,19 @@ class ReviewView:
         first = [i for i in self.undecided if i == shown] + [i for i in rows[:count] if i != shown]
         return [questions[i] if i in questions else queue_item(self, i) for i in first[:count]]
 
-    def search(self, words: str, *, start: int = 0, logs_only: bool = False) -> views.Page:
-        """Return the number of utterances that contain all words, in upper or lower case, and some of them."""
-        wanted, texts = words.casefold().split(), [u.text.casefold() for u in self.session.model.utterances]
-        rows = [i for i, text in enumerate(texts) if all(w in text for w in wanted)]
+    def search(self, words: str, *, start: int = 0, logs_only: bool = False, by_meaning: bool = False) -> views.Page:
+        """Return the number of utterances that contain all words, in upper or lower case, and some of them.
+
+        By meaning, these are the utterances that are most similar to the words, the most similar ones first.
+        """
+        utterances = self.session.model.utterances
+        if by_meaning:
+            vector = F.normalize(torch.from_numpy(self.session.vectors_of((words,))), dim=-1)[0]
+            ranked = rank_descending(self.session.vectors @ vector).tolist()
+            rows = [i for i in ranked if not (logs_only and utterances[i].labelled)][:MAX_UTTERANCES_IN_LIST]
+        else:
+            wanted, texts = words.casefold().split(), [u.text.casefold() for u in utterances]
+            rows = [i for i, text in enumerate(texts) if all(w in text for w in wanted)]
         return self._page(rows, start, logs_only, MAX_UTTERANCES_IN_LIST)
 
     def _page(
@@ -194,7 +206,9 @@ class ReviewView:
         before: dict[str | None, int] = {intent.name: intent.size for intent in self.state.intents}
         before[None] = self.state.progress.without_intent
         losses = tuple(views.Loss(name, n, before[name]) for name, n in sizes.most_common())
-        return views.Selection(losses, sum(u.count for u in utterances if u.labelled))
+        mean = self.describer.probabilities[list(ids)].mean(0)
+        likely = tuple((self.names[c], float(mean[c])) for c in rank_descending(mean)[:MAX_LIKELY_INTENTS].tolist())
+        return views.Selection(losses, sum(u.count for u in utterances if u.labelled), likely)
 
     def with_texts(self, decision: Any) -> Any:
         """Return a decision as it is recorded: a move may name its utterances by their numbers, in `ids`."""

@@ -248,10 +248,12 @@ class Selection:
 
     Attributes:
         labelled: How many of the utterances have a label in the data that the model was made from.
+        likely: The intents that they most probably belong to, with the mean of their probabilities.
     """
 
     losses: tuple[Loss, ...]
     labelled: int
+    likely: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,14 +94,12 @@ class Limits:
     """Limits of requests, and thresholds above or below which something is pointed out to a reviewer.
 
     Attributes:
-        low_certainty: Intents that are less certain need attention.
         min_separation: Silhouette of two parts of an intent that are clearly apart.
         max_typical_outlier: Texts with a higher outlier score are unlike all intents.
         max_utterances_to_move: Utterances that one decision moves if they are named by their numbers.
         seconds_between_news: How often the page asks what other reviewers have decided.
     """
 
-    low_certainty: float = 0.8
     min_separation: float = MIN_SEPARATION_TO_SUGGEST
     max_typical_outlier: float = 0.95
     max_name_length: int = MAX_NAME_LENGTH

@@ -79,10 +79,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/review/search", tags=["review"])
     def search(
-        q: Annotated[str, Query(min_length=1, max_length=200)], start: Start = 0, logs_only: LogsOnly = False
+        q: Annotated[str, Query(min_length=1, max_length=1_000)],
+        start: Start = 0,
+        logs_only: LogsOnly = False,
+        by_meaning: Annotated[bool, Query(description="The most similar ones, whatever their words")] = False,
     ) -> Page:
         """Return the utterances that contain all the words: their number, and some of them."""
-        return service.session.view().search(q, start=start, logs_only=logs_only)
+        return service.session.view().search(q, start=start, logs_only=logs_only, by_meaning=by_meaning)
 
     @app.get("/v1/review/map", tags=["review"])
     def points() -> LogMap:

@@ -114,11 +114,18 @@ byId("logout")?.addEventListener("click", () =>
     location.assign("/login");
   }),
 );
+const keysOn = byId("keys-on");
+keysOn.checked = localStorage.getItem("newfound-keys") !== "off";
+keysOn.addEventListener("change", () => localStorage.setItem("newfound-keys", keysOn.checked ? "on" : "off"));
+const openKeys = () => byId("keys").showModal();
+byId("open-keys").addEventListener("click", openKeys);
 document.addEventListener("keydown", (event) => {
   if (event.repeat && !event.key.startsWith("Arrow")) return;
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.target instanceof Element && event.target.matches("input, select, textarea")) return;
   if (event.key === "Enter" && event.target instanceof Element && event.target.matches("a, button, summary")) return;
+  if (event.key === "?") return openKeys();
+  if (!keysOn.checked) return;
   if (event.key === "/") {
     event.preventDefault();
     byId("search").focus();

@@ -2,7 +2,7 @@
 import { problem } from "./api.js";
 import { carryOut, explainConflict, forgetSeen, keepSeen, move, once } from "./decisions.js";
 import { button, byId, el, fill, quiet } from "./dom.js";
-import { losses } from "./losses.js";
+import { askAbout, losses } from "./losses.js";
 import { say } from "./messages.js";
 import { nearest } from "./names.js";
 import { dot, tag } from "./parts.js";
@@ -166,10 +166,24 @@ const choice = (i) =>
 /**
  * Ask for an intent. A name that does not exist is never made without a second, explicit answer.
  * @param {Omit<Question, "submit"> & {
- *   except?: string[], mayCreate?: boolean, submit: (name: string, create: boolean) => Submitted }} question
+ *   except?: string[], mayCreate?: boolean, submit: (name: string, create: boolean) => Submitted,
+ *   likely?: Promise<string[]> }} question The likely ones come first as long as nothing is typed.
  */
-export function askIntent({ except = [], mayCreate = true, submit, ...question }) {
-  const others = () => intents().filter((i) => !except.includes(i.name));
+export function askIntent({ except = [], mayCreate = true, submit, likely, ...question }) {
+  /** @type {string[]} */
+  let first = [];
+  const rank = (/** @type {Intent} */ i) => (first.includes(i.name) ? first.indexOf(i.name) : first.length);
+  const others = () =>
+    intents()
+      .filter((i) => !except.includes(i.name))
+      .sort((a, b) => rank(a) - rank(b));
+  likely?.then(
+    (names) => {
+      first = names;
+      if (!input.value) showChoices(nearest("", others(), MAX_CHOICES).map(choice));
+    },
+    () => {}, // the choices stay as they are
+  );
   const create = (/** @type {string} */ name) =>
     button(rich("dialog.create", { name: el("strong", name) }), () => closeAfter(() => submit(name, true)), {
       class: "choice",
@@ -194,70 +208,79 @@ export function askIntent({ except = [], mayCreate = true, submit, ...question }
 }
 
 /**
- * `after` runs when the move was recorded; with `send`, that records it, and the dialog closes at once. With `ids`, the
- * numbers of utterances, these are moved, and the texts are only examples of them. All of them are `from` an intent.
- * @typedef {{ after?: () => void, from?: string | null, ids?: number[],
+ * What is moved by its numbers, some texts of it as examples. `after` runs when the move was recorded; with `send`,
+ * that records it, and the dialog closes at once. All of it is `from` an intent.
+ * @typedef {{ ids: number[], after?: () => void, from?: string | null,
  *   send?: (to: string, create: boolean, said: string) => void }} MoveOptions
  */
+/** @typedef {import("./losses.js").Selection} Selection */
 
 /**
- * @param {string[]} texts
  * @param {string} to
  * @param {boolean} create
  * @param {MoveOptions} options
+ * @param {Promise<Selection>} selection
  */
-function put(texts, to, create, { after, ids, send }) {
-  const n = (ids ?? texts).length;
-  const moved = n > 1 ? t("said.movedSeveral", { n, name: to }) : t("said.moved", { name: to });
-  const said = create ? t("said.made", { name: to }) : moved;
-  if (send) return send(to, create, said);
-  return conclude([[move(ids ? { ids } : { texts }, to, create)], said], after);
+async function put(to, create, { after, ids, send }, selection) {
+  if (send) return send(to, create, create ? t("said.made", { name: to }) : t("said.moved", { name: to }));
+  const { losses: all } = await selection;
+  const n = all.reduce((sum, { intent, taken }) => sum + (intent === to ? 0 : taken), 0); // others are there
+  const moved = n === 1 ? t("said.moved", { name: to }) : t("said.movedSeveral", { n, name: to });
+  await conclude([[move({ ids }, to, create)], create ? t("said.made", { name: to }) : moved], after);
 }
 
 /**
  * What is shown of the utterances that a dialog is about.
  * @param {string[]} texts
- * @param {MoveOptions} options
+ * @param {number[]} ids
+ * @param {Promise<Selection>} selection
  */
-const about = (texts, { ids }) => ({
+const about = (texts, ids, selection) => ({
   quotes: texts,
-  total: ids?.length,
-  note: ids && ids.length > 1 && [t("losses.title"), losses(ids)],
+  total: ids.length,
+  note: ids.length > 1 && [t("losses.title"), losses(selection)],
 });
 
-export const askAndMove = (/** @type {string[]} */ texts, /** @type {MoveOptions} */ options = {}) =>
-  askIntent({
-    title: t("dialog.move", { n: (options.ids ?? texts).length }),
-    ...about(texts, options),
+/** @type {(texts: string[], options: MoveOptions) => Promise<void>} */
+export function askAndMove(texts, options) {
+  const selection = askAbout(options.ids);
+  return askIntent({
+    title: t("dialog.move", { n: options.ids.length }),
+    ...about(texts, options.ids, selection),
     except: options.from ? [options.from] : [],
-    submit: (to, create) => put(texts, to, create, options),
+    likely: selection.then((answer) => answer.likely.map(([name]) => name)),
+    submit: (to, create) => put(to, create, options, selection),
   });
+}
 
-export const askAndMake = (/** @type {string[]} */ texts, /** @type {MoveOptions} */ options = {}) =>
-  ask({
-    title: t("dialog.make", { n: (options.ids ?? texts).length }),
+/** @type {(texts: string[], options: MoveOptions) => Promise<void>} */
+export function askAndMake(texts, options) {
+  const selection = askAbout(options.ids);
+  return ask({
+    title: t("dialog.make", { n: options.ids.length }),
     label: t("dialog.itsName"),
-    ...about(texts, options),
+    ...about(texts, options.ids, selection),
     ok: t("dialog.makeIt"),
     submit: (name) => {
       const present = intentNamed(name);
-      if (!present) return put(texts, name, true, options);
+      if (!present) return put(name, true, options, selection);
       fill(byId("ask-problem"), t("dialog.nameIsTaken", { name }));
       showChoices(choice(present));
-      choose = () => closeAfter(() => put(texts, name, false, options));
+      choose = () => closeAfter(() => put(name, false, options, selection));
       return false;
     },
   });
+}
 
 /**
  * Put utterances into no intent; one alone without a question.
  * @param {string[]} texts
- * @param {MoveOptions & { ids: number[] }} options
+ * @param {MoveOptions} options
  */
 export function askAndMoveToNone(texts, { ids, after }) {
   const submit = () => conclude([[move({ ids }, null)], t("said.noneNow", { n: ids.length })], after);
   if (ids.length === 1) return once(submit);
-  return confirm({ title: t("dialog.moveToNone", { n: ids.length }), ...about(texts, { ids }), submit });
+  return confirm({ title: t("dialog.moveToNone", { n: ids.length }), ...about(texts, ids, askAbout(ids)), submit });
 }
 
 /** @param {Question} question */

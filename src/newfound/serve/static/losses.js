@@ -6,20 +6,32 @@ import { rich, t } from "./strings.js";
 
 const MAX_INTENTS = 6;
 
+/** @typedef {Posts["/v1/review/selection"]["answer"]} Selection */
+/**
+ * Which intents utterances belong to now, and probably.
+ * @param {number[]} ids
+ * @returns {Promise<Selection>}
+ */
+export function askAbout(ids) {
+  const selection = post("/v1/review/selection", { ids });
+  selection.catch(() => {}); // whoever needs it says so
+  return selection;
+}
+
 /**
  * A list that fills itself.
- * @param {number[]} ids Numbers of the utterances.
+ * @param {Promise<Selection>} selection
  */
-export function losses(ids) {
+export function losses(selection) {
   const list = el("ul", { class: "losses", "aria-label": t("losses.title") }, el("li", quiet(t("loading"))));
-  post("/v1/review/selection", { ids }).then(
+  selection.then(
     (answer) => fill(list, entries(answer)),
     (error) => fill(list, el("li", { class: "bad" }, error.message)),
   );
   return list;
 }
 
-/** @param {Posts["/v1/review/selection"]["answer"]} selection */
+/** @param {Selection} selection */
 function entries({ losses: all, labelled }) {
   const rest = all.slice(MAX_INTENTS);
   const taken = rest.reduce((sum, loss) => sum + loss.taken, 0);
@@ -30,7 +42,7 @@ function entries({ losses: all, labelled }) {
   ];
 }
 
-/** @param {Posts["/v1/review/selection"]["answer"]["losses"][number]} loss */
+/** @param {Selection["losses"][number]} loss */
 function sentence({ intent, taken, size }) {
   if (intent === null) return t("losses.ofNone", { taken });
   const name = el("span", { class: "name" }, [dot(intent), " ", intent]);

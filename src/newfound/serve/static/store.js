@@ -10,6 +10,7 @@ export const known = {
   /** @type {State | null} */ state: null,
   /** @type {Map<string, Details>} */ details: new Map(),
   /** @type {number | null} */ detailsVersion: null,
+  /** @type {Set<string>} */ doubtful: new Set(), // the fifth of the new intents that is probably wrong most often
   othersDecidedAt: -Infinity,
 };
 
@@ -20,6 +21,7 @@ export async function refresh() {
   const latest = await get("/v1/review/state");
   if (known.state && latest.model !== known.state.model) return; // another model: the news lead to a page of its own
   known.state = latest;
+  known.doubtful = worstFifth(latest.intents);
   const { accepted, new: n, checked, expected_error: error } = latest.progress;
   byId("progress").hidden = false;
   byId("bar").value = n ? accepted / n : 1;
@@ -27,6 +29,19 @@ export async function refresh() {
     `${t("progress.accepted", { accepted, n })} · ${t("progress.checked", { n: checked })}`;
   byId("expected-error").textContent = percent(error);
 }
+
+/** @param {Intent[]} all */
+function worstFifth(all) {
+  const some = all.filter((i) => i.status !== "known").sort((a, b) => errorOf(b) - errorOf(a));
+  return new Set(some.slice(0, Math.round(some.length / 5)).map((i) => i.name));
+}
+/** @param {Intent} i */
+const errorOf = (i) => i.expected_error ?? 1;
+/**
+ * How many utterances of an intent are probably wrong.
+ * @param {Intent} i
+ */
+export const wrongIn = (i) => Math.round(errorOf(i) * (i.size - i.labelled));
 
 // Examples and proposals, once for each version.
 export async function loadDetails() {

@@ -2,15 +2,15 @@
 import { get } from "./api.js";
 import { attempt } from "./decisions.js";
 import { askAndMake, askAndMove, askAndMoveToNone } from "./dialogs.js";
-import { button, checkbox, el, fill, lastOf, quiet, quietLine } from "./dom.js";
+import { button, checkbox, el, fill, lastOf, linkButton, quiet, quietLine } from "./dom.js";
 import { percent } from "./format.js";
-import { losses } from "./losses.js";
+import { askAbout, losses } from "./losses.js";
 import { named } from "./parts.js";
-import { show } from "./router.js";
+import { address, show } from "./router.js";
 import { t } from "./strings.js";
 
 const MILLISECONDS_BEFORE_COUNTING = 150; // what intents lose, after the last change of a selection
-const settings = { logsOnly: false }; // it is kept when the view changes
+const logsOnly = { "/v1/review/search": true, "/v1/review/intent": false, "/v1/review/without-intent": false }; // kept
 
 /**
  * A title with the number of utterances in a list, which has each text once.
@@ -37,13 +37,13 @@ export function tally(keys, counts) {
 
 /**
  * What fetches a part of a list of utterances.
- * @template {"/v1/review/intent" | "/v1/review/search" | "/v1/review/without-intent"} P
+ * @template {keyof typeof logsOnly} P
  * @param {P} path
  * @param {Omit<Gets[P]["query"], "start" | "logs_only">} query
  * @returns {(start?: number) => Promise<Gets[P]["answer"]>}
  */
 export const utterancesAt = (path, query) => (start) =>
-  get(path, /** @type {any} */ ({ ...query, logs_only: settings.logsOnly || undefined, start }));
+  get(path, /** @type {any} */ ({ ...query, logs_only: logsOnly[path] || undefined, start }));
 
 /** @type {Map<string, { of: string, ids: Set<number> }>} */
 const selections = new Map();
@@ -66,7 +66,7 @@ export function selectionIn(view, of = "") {
  * @property {boolean} [withIntent] Whether each utterance has the name of its intent beside it.
  * @property {string} [from] The intent that all of them belong to.
  * @property {boolean} [mayLeave] Whether they can be put into no intent.
- * @property {boolean} [hasLabelled] Whether there may be labelled ones, which can be left out.
+ * @property {keyof typeof logsOnly} [mayLeaveOut] Where labelled ones can be left out.
  * @property {boolean} [showsLosses] Whether what intents would lose is shown before a dialog is opened.
  * @property {() => void} [onChange] Called when the selection has changed.
  * @property {string} [empty]
@@ -107,13 +107,12 @@ export function utteranceList(page, options) {
       };
       const certainty = u.intent === null ? "" : percent(u.probability);
       const fact = u.checked ? t("checked") : u.labelled ? t("labelled") : certainty;
-      const label = t("move.quoted", { text: u.text });
       const text = [u.text, u.count > 1 && quiet(` ×${u.count}`)];
       const item = el("li", [
         box,
         el("span", { class: "text", onclick: pressText, onmousedown: keepFromMarking }, text),
         el("span", { class: "facts" }, [withIntent && named(u.intent), " ", quiet(fact)]),
-        button(t("move"), () => askAndMove([u.text], { from }), { "aria-label": label, class: "small" }),
+        el("span", { class: "row" }, actionsOn(u, from)),
       ]);
       list.append(item);
     }
@@ -164,12 +163,30 @@ export function utteranceList(page, options) {
 
   const tools = el("div", { class: "row list-tools" }, [
     page.ids.length > 1 && el("label", { class: "control" }, [all, " ", selectAllLabel(page)]),
-    options.hasLabelled && logsOnlyControl(selection),
+    options.mayLeaveOut && logsOnlyControl(selection, options.mayLeaveOut),
   ]);
-  if (!page.utterances.length) return [options.hasLabelled && tools, quietLine(empty)];
+  if (!page.utterances.length) return [tools, quietLine(empty)];
   append(page);
   return [tools, bar.node, list, more];
 }
+
+/**
+ * What can be done with one utterance of a list.
+ * @param {Utterance} u
+ * @param {string} [from]
+ */
+const actionsOn = ({ id, text }, from) => [
+  linkButton(likeAddress(text), t("similar"), { "aria-label": t("similar.quoted", { text }), class: "small" }),
+  button(t("move"), () => askAndMove([text], { ids: [id], from }), {
+    "aria-label": t("move.quoted", { text }),
+    class: "small",
+  }),
+];
+/**
+ * Where the utterances are that are most like a text.
+ * @param {string} text
+ */
+export const likeAddress = (text) => address("search", text, "meaning");
 
 /** @param {UtterancePage} page */
 function selectAllLabel({ ids, total }) {
@@ -177,10 +194,10 @@ function selectAllLabel({ ids, total }) {
   return t("select.all", { n: total });
 }
 
-/** @param {Set<number>} selection */
-const logsOnlyControl = (selection) =>
-  checkbox("logs-only", t("logsOnly"), settings.logsOnly, (isOn) => {
-    settings.logsOnly = isOn;
+/** @type {(selection: Set<number>, path: keyof typeof logsOnly) => Child} */
+const logsOnlyControl = (selection, path) =>
+  checkbox("logs-only", t("logsOnly"), logsOnly[path], (isOn) => {
+    logsOnly[path] = isOn;
     selection.clear();
     show();
   });
@@ -213,7 +230,7 @@ function selectionBar({ selection, from, mayLeave, showsLosses }, shown, clear) 
     node.hidden = selection.size === 0;
     if (node.hidden) return;
     fill(node, el("strong", t("selected", { count: selection.size })), actions, showsLosses && lost);
-    if (showsLosses) countLater(() => fill(lost, losses([...selection])));
+    if (showsLosses) countLater(() => fill(lost, losses(askAbout([...selection]))));
   }
   return { node, update };
 }

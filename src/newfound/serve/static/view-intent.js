@@ -11,8 +11,9 @@ import { address, go } from "./router.js";
 import { draft, forgetDrafts, hasDrafts, intentNamed, isIntent, limits } from "./store.js";
 import { rich, t } from "./strings.js";
 import { selectionIn, titleOf, utteranceList, utterancesAt } from "./utterances.js";
-import { order } from "./view-intents.js";
+import { listAddress, order } from "./view-intents.js";
 
+const INTENT = /** @type {const} */ ("/v1/review/intent");
 const MAX_QUOTES = 3;
 const MAX_UTTERANCES_OF_A_PART = 5;
 
@@ -20,21 +21,28 @@ const MAX_UTTERANCES_OF_A_PART = 5;
 export async function intentView(name) {
   if (!isIntent(name)) return goneView(name);
   const selection = selectionIn("intent", name);
-  const fetchPage = utterancesAt("/v1/review/intent", { name });
+  const fetchPage = utterancesAt(INTENT, { name });
   const i = await fetchPage();
   const all = order();
   const at = all.indexOf(name);
   const [previous, next] = at >= 0 ? [all[at - 1], all[at + 1]] : [undefined, all[0]];
   const steps = (/** @type {Child} */ between) =>
     el("div", { class: "row between" }, [
-      el("a", { href: "#intents" }, t("intent.all")),
+      el("a", { href: listAddress() }, t("intent.all")),
       el("span", { class: "row" }, [
         previous && stepLink(t("intent.previous"), previous, "k"),
         between,
         next && stepLink(t("intent.next"), next, "j"),
       ]),
     ]);
-  const options = { selection, fetchPage, withIntent: false, from: name, mayLeave: true, hasLabelled: i.labelled > 0 };
+  const options = {
+    selection,
+    fetchPage,
+    withIntent: false,
+    from: name,
+    mayLeave: true,
+    mayLeaveOut: i.labelled > 0 ? INTENT : undefined,
+  };
   const utterances = utteranceList(i, options);
   return {
     title: name,

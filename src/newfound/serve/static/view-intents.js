@@ -6,7 +6,7 @@ import { percent } from "./format.js";
 import { dot, intentLink, selectControl, shareBar, tag, term } from "./parts.js";
 import { resizeCard } from "./resize.js";
 import { address, go } from "./router.js";
-import { intentNamed, intents, known, limits, loadDetails, state } from "./store.js";
+import { intentNamed, intents, known, loadDetails, state, wrongIn } from "./store.js";
 import { rich, t } from "./strings.js";
 
 const MILLISECONDS_TO_WAIT_FOR_DETAILS = 1500;
@@ -14,7 +14,8 @@ const EXAMPLES_IN_A_LINE = 2;
 
 /** @typedef {"attention" | "size" | "certainty" | "name" | "group"} SortBy */
 /** @typedef {"all" | "attention" | "new" | "accepted" | "same" | "two" | "doubtful"} Shown */
-const chosen = { words: "", show: /** @type {Shown} */ ("all"), sort: /** @type {SortBy} */ ("attention") };
+const DEFAULTS = { words: "", show: /** @type {Shown} */ ("all"), sort: /** @type {SortBy} */ ("attention") };
+const chosen = { ...DEFAULTS };
 /** @type {Set<string>} */
 const selection = new Set(); // names; it and what is chosen stay when the view changes
 /** @type {Set<string>} */
@@ -25,17 +26,20 @@ let showsResizing = false;
 let marked = null; // the intent that the keys are about
 
 /**
- * Show only some intents when the list is opened next.
- * @param {Shown} shown
+ * The address of the list, with what is chosen if that is not the default.
+ * @param {Partial<typeof DEFAULTS>} some
  */
-export const showOnly = (shown) => Object.assign(chosen, { words: "", show: shown });
+export function listAddress(some = chosen) {
+  const given = Object.entries(some).filter(([key, value]) => value !== DEFAULTS[/** @type {"show"} */ (key)]);
+  return given.length ? `#intents/${new URLSearchParams(given)}` : "#intents";
+}
 
 /** @param {Intent} i */
 const details = (i) => known.details.get(i.name);
 /** @param {Intent} i */
 const certaintyOf = (i) => i.certainty ?? 0;
 /** @param {Intent} i */
-const isDoubtful = (i) => certaintyOf(i) < limits().low_certainty;
+const isDoubtful = (i) => known.doubtful.has(i.name);
 /** @param {Intent} i */
 const isFlagged = (i) => i.status === "new" && Boolean(details(i)?.merge || details(i)?.separation || isDoubtful(i));
 /** @param {Intent} i */
@@ -75,7 +79,16 @@ export const order = () =>
     .flat()
     .map((i) => i.name);
 
-export async function intentsView() {
+/** @param {string} [filters] As in `listAddress`. */
+export async function intentsView(filters) {
+  const { words = "", ...keys } = Object.fromEntries(new URLSearchParams(filters));
+  Object.assign(
+    chosen,
+    DEFAULTS,
+    { words },
+    keys.show in SHOWS && { show: keys.show },
+    keys.sort in SORTS && { sort: keys.sort },
+  );
   await Promise.race([loadDetails(), new Promise((resolve) => setTimeout(resolve, MILLISECONDS_TO_WAIT_FOR_DETAILS))]);
   for (const name of selection) if ((intentNamed(name)?.status ?? "known") === "known") selection.delete(name);
   const tables = el("div");
@@ -142,6 +155,7 @@ const keyHelp = () =>
 function tools(redraw) {
   const choose = (/** @type {Partial<typeof chosen>} */ some) => {
     Object.assign(chosen, some);
+    history.replaceState(null, "", listAddress());
     redraw();
   };
   const label = { placeholder: t("intents.filter"), "aria-label": t("intents.filterLabel") };
@@ -256,7 +270,7 @@ function hint(i) {
   if (merge) return el("a", { href: address("pair", i.name, merge) }, t("hint.same", { name: merge }));
   const here = address("intent", i.name);
   if (separation) return el("a", { href: here }, t("hint.two"));
-  return isDoubtful(i) && el("a", { href: here }, t("hint.doubtful"));
+  return isDoubtful(i) && el("a", { href: here }, t("hint.doubtful", { wrong: wrongIn(i), n: i.size }));
 }
 
 function away() {

@@ -1,7 +1,7 @@
 // The first screen, for somebody who decides: how much is new, what is large or rising, what needs a person.
 import { el, fill, linkButton, quietLine, row, section } from "./dom.js";
 import { percent } from "./format.js";
-import { SHOWS, showOnly } from "./view-intents.js";
+import { SHOWS, listAddress } from "./view-intents.js";
 import { linePlot } from "./plot.js";
 import { bar, intentLink, knownCheck } from "./parts.js";
 import { address } from "./router.js";
@@ -69,7 +69,7 @@ function whatNeedsAPerson() {
   const shown = KINDS_OF_WORK.map((kind) => {
     const n = intents().filter(SHOWS[kind]).length;
     const words = [el("strong", String(n)), " ", t(`overview.${kind}`, { n })];
-    return n > 0 && el("li", el("a", { href: "#intents", onclick: () => showOnly(kind) }, words));
+    return n > 0 && el("li", el("a", { href: listAddress({ show: kind }) }, words));
   }).filter(Boolean);
   const content = shown.length ? el("ul", { class: "to-do" }, shown) : quietLine(t("overview.allDecided"));
   return section(t("overview.needs"), content);

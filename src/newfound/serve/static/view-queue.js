@@ -22,7 +22,8 @@ const EXAMPLES_OF_A_CANDIDATE = 2;
 /** @type {Question[]} */
 let waiting = []; // what was fetched and is not answered yet
 let fetched = { model: "", version: -1, answered: 0 }; // the version counts one's own answers since
-const round = { done: 0, of: 0, errorAtStart: /** @type {number | null} */ (null) };
+const round = { model: "", done: 0, of: 0, errorAtStart: /** @type {number | null} */ (null) };
+Object.assign(round, JSON.parse(sessionStorage.getItem("newfound-round") ?? "{}")); // the goal survives a reload
 /** @type {Set<number>} */
 const skipped = new Set();
 /** @type {Question[]} */
@@ -74,9 +75,11 @@ export async function queueView() {
   shownId = u?.id;
   if (u?.candidates.some(([name]) => !known.details.has(name))) await loadDetails();
   const { expected_error: error } = state().progress;
-  round.errorAtStart ??= error;
+  if (round.model !== state().model)
+    Object.assign(round, { model: state().model, done: 0, of: 0, errorAtStart: error });
   if (!u) return emptyQueue(waiting.length > 0);
   if (round.done >= round.of) Object.assign(round, { done: 0, of: Math.min(ANSWERS_IN_A_ROUND, waiting.length) });
+  sessionStorage.setItem("newfound-round", JSON.stringify(round));
   const { answers, others } = actionsFor(u);
   const keys = [...answers, ...others].filter(({ letter }) => letter).map(({ letter, act }) => [letter, act]);
   return {
@@ -159,8 +162,12 @@ function actionsFor(u) {
     return { letter: String(k + 1), label: name, name, share, isAssigned: false, act: to(name) };
   });
   const others = [
-    { letter: "m", label: t("queue.other"), act: ifOpen(() => askAndMove([u.text], { from: intent, send })) },
-    { letter: "n", label: t("newIntent…"), act: ifOpen(() => askAndMake([u.text], { send })) },
+    {
+      letter: "m",
+      label: t("queue.other"),
+      act: ifOpen(() => askAndMove([u.text], { ids: [u.id], from: intent, send })),
+    },
+    { letter: "n", label: t("newIntent…"), act: ifOpen(() => askAndMake([u.text], { ids: [u.id], send })) },
     ...(intent === null ? [] : [{ letter: "r", label: t("noIntentButton"), act: to(null) }]),
     skipping,
   ];

@@ -1,12 +1,13 @@
-// The search over all utterances. It stays while its hits are handled one after the other.
+// The search, by words or by meaning. It stays while its hits are handled one after the other.
 import { byId, el, lastOf, quiet } from "./dom.js";
 import { named } from "./parts.js";
 import { address, go, show } from "./router.js";
 import { intents } from "./store.js";
 import { t } from "./strings.js";
-import { differentTexts, selectionIn, utteranceList, utterancesAt } from "./utterances.js";
+import { differentTexts, likeAddress, selectionIn, utteranceList, utterancesAt } from "./utterances.js";
 
 const MAX_NAMES_SHOWN = 10;
+const SEARCH = /** @type {const} */ ("/v1/review/search");
 const input = byId("search");
 const searchSoon = lastOf(200); // milliseconds after a key
 
@@ -23,11 +24,15 @@ function search() {
   else if (isShown) go("#intents");
 }
 
-/** @param {string} words */
-export async function searchView(words) {
+/**
+ * @param {string} words
+ * @param {string} [how]
+ */
+export async function searchView(words, how) {
+  const isByMeaning = how === "meaning";
   if (document.activeElement !== input) input.value = words;
-  const selection = selectionIn("search", words);
-  const fetchPage = utterancesAt("/v1/review/search", { q: words });
+  const selection = selectionIn("search", `${how} ${words}`);
+  const fetchPage = utterancesAt(SEARCH, { q: words, by_meaning: isByMeaning || undefined });
   const page = await fetchPage();
   const parts = words.toLowerCase().split(/\s+/);
   const matching = intents().filter((i) => parts.every((w) => i.name.toLowerCase().includes(w)));
@@ -35,10 +40,17 @@ export async function searchView(words) {
     title: t("quoted", { text: words }),
     onNews: () => !selection.size,
     content: [
-      el("h2", [t("search.hits", { n: page.occurrences, words }), differentTexts(page)]),
+      isByMeaning
+        ? el("h2", t("search.like", { words }))
+        : el("h2", [t("search.hits", { n: page.occurrences, words }), differentTexts(page)]),
+      el("p", [
+        isByMeaning
+          ? el("a", { href: address("search", words) }, t("search.byWords"))
+          : el("a", { href: likeAddress(words) }, t("search.byMeaning")),
+      ]),
       matching.length > 0 &&
         el("p", [quiet(t("search.intents")), " ", matching.slice(0, MAX_NAMES_SHOWN).map((i) => [named(i.name), " "])]),
-      utteranceList(page, { selection, fetchPage, mayLeave: true, hasLabelled: true }),
+      utteranceList(page, { selection, fetchPage, mayLeave: true, mayLeaveOut: SEARCH }),
     ],
   };
 }
