@@ -123,6 +123,11 @@ def test_the_overview_says_how_much_is_new_and_leads_on(page):
     assert page.locator(".largest .label").all_text_contents() == [i["name"] for i in new]
     assert sum(i["share"] for i in new) == pytest.approx(state["progress"]["new_share"], abs=1e-4)
     assert page.evaluate("document.documentElement.scrollHeight") <= 860, "it fits one screen"
+    assert page.locator(".largest .value").all_text_contents() == [str(i["size"]) for i in new]
+    page.wait_for_selector(".largest .example:has-text('“')")
+    with page.expect_download() as report:
+        page.click("text=Download the report")
+    assert new[0]["name"] in report.value.path().read_text("utf-8")
     section(page, "What needs a person").get_by_text("new intents wait for a decision").click()
     page.wait_for_selector("#show")
     assert page.locator("#show").input_value() == "new"
@@ -142,12 +147,12 @@ def test_the_overview_says_how_much_is_new_and_leads_on(page):
     change_answers(page, "**/v1/review/state", with_other_figures)
     to_view(page, "overview")
     page.reload()
-    quality = section(page, "How good it is expected to be")
-    quality.get_by_text("93 % with a plain classifier, 80 % now (on 120 held-out labels)").wait_for()
+    quality = section(page, "How good it is")
+    quality.get_by_text("80 % are right, and 93 % with a plain classifier: 3 gained, 19 lost").wait_for()
     assert "Label more utterances of the known intents" in quality.locator(".bad").text_content()
     check |= {"now": 0.9083, "falls": False}
     page.reload()
-    quality.get_by_text("93 % with a plain classifier, 91 % now").wait_for()
+    quality.get_by_text("91 % are right, and 93 %").wait_for()
     assert quality.locator(".bad").count() == 0
     to_view(page, "intents/show=doubtful")
     page.get_by_text("About 9 of 10 are probably wrong").wait_for()

@@ -10,6 +10,7 @@ import pytest
 import newfound
 from commands import newfound as command
 from newfound.errors import ModelError
+from newfound.intents.volume import weekly_volumes
 from newfound.report.page import write_page
 
 FRESH = ["solar car charge", "car charge solar today", "charge my solar car", "solar charge late", "car solar bad"]
@@ -40,12 +41,16 @@ def test_days_are_kept_and_volumes_are_described(folder, tiny_encoder, tmp_path,
     volumes = [intent.volume for intent in model.intents]
     assert {v.first_week for v in volumes} == {"2024-03-04"}
     assert {len(v.counts) for v in volumes} == {4}
+    assert {v.partial for v in volumes} == {()}, "all days are Mondays, so each week is whole"
+    assert all(v.change == v.counts[3] - v.counts[2] for v in volumes)
+    weeks = weekly_volumes([[("2024-03-06", 1), ("2024-03-17", 4), ("2024-03-24", 2), ("2024-03-26", 1)], []])
+    assert (weeks[0].counts, weeks[0].partial, weeks[0].change) == ((1, 4, 2, 1), (0, 3), -2), "of whole weeks"
     assert {v.trend for v in volumes} <= {"steady", "rising", "fading", "new"}
     shown = command("inspect", folder / "model", "--encoder", tiny_folder).stdout
     assert "by week" in shown
     assert "steady" in shown
     write_page(model.reviewed, tmp_path / "report.html", title="model")
-    assert "Over time" in (tmp_path / "report.html").read_text()
+    assert "change in the last whole week" in (tmp_path / "report.html").read_text()
     newer = _write(tmp_path / "newer.csv", [*((u.text, "2024-04-01") for u in dated[:3]), *((t, "") for t in FRESH)])
     updated = newfound.update(folder / "model", newer, encoder=tiny_encoder, accept_all=True, n_new=1, device="cpu")
     again = {u.text: u.days for u in updated.model.utterances}

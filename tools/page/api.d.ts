@@ -643,6 +643,8 @@ declare namespace Api {
     first_week: string;
     counts: Array<number>;
     trend: "rising" | "fading" | "new" | "steady" | null;
+    partial: Array<number>;
+    change: number | null;
   }
 
   interface WordEffect {

@@ -16,9 +16,10 @@ MAX_WEEKS = 520  # earlier ones are left out: ten years, unless a day is wrong
 
 def weekly_volumes(days: Sequence[Sequence[tuple[str, int]]]) -> list[Volume | None]:
     """Return the volume of each intent from the days of its utterances with their counts; None without any day."""
-    weeks = {week_of(day) for own in days for day, _ in own}
-    if not weeks:
+    all_days = {day for own in days for day, _ in own}
+    if not all_days:
         return [None] * len(days)
+    weeks = {week_of(day) for day in all_days}
     first = max(min(weeks), max(weeks) - MAX_WEEKS + 1)
     counts = np.zeros((len(days), max(weeks) - first + 1), dtype=np.int64)  # [intents, weeks]
     for intent, own in enumerate(days):
@@ -26,8 +27,15 @@ def weekly_volumes(days: Sequence[Sequence[tuple[str, int]]]) -> list[Volume | N
             if week_of(day) >= first:
                 counts[intent, week_of(day) - first] += count
     trends = weekly_trends(counts) if counts.shape[1] > 1 else [None] * len(days)
-    monday = date.fromordinal(7 * first + 1).isoformat()
-    return [Volume(monday, tuple(row), trend) for row, trend in zip(counts.tolist(), trends, strict=True)]
+    monday, partial = date.fromordinal(7 * first + 1).isoformat(), _partial_weeks(sorted(all_days), counts.shape[1])
+    return [Volume(monday, tuple(row), trend, partial) for row, trend in zip(counts.tolist(), trends, strict=True)]
+
+
+def _partial_weeks(days: Sequence[str], n_weeks: int) -> tuple[int, ...]:
+    """Return whether the logs begin or end within a week, where other weeks have earlier or later days."""
+    weekdays = [date.fromisoformat(day).weekday() for day in days]
+    ends = {0: weekdays[0] > min(weekdays), n_weeks - 1: weekdays[-1] < max(weekdays)}
+    return tuple(week for week, is_partial in ends.items() if is_partial)
 
 
 @cache

@@ -39,11 +39,19 @@ class Volume:
         first_week: The Monday of the first week of all intents, in ISO form.
         counts: The number of its utterances in this week and in each that follows.
         trend: Whether its share rises, fades or is steady, or it is new since some week; None if there is one week.
+        partial: The positions of weeks that the logs hold only a part of: the first, the last, or both.
+        change: Of the number of utterances, from the last whole week but one to the last; None if there are not two.
     """
 
     first_week: str
     counts: tuple[int, ...]
     trend: Trend | None
+    partial: tuple[int, ...] = ()
+    change: int | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        whole = [n for week, n in enumerate(self.counts) if week not in self.partial]
+        object.__setattr__(self, "change", whole[-1] - whole[-2] if len(whole) > 1 else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from newfound.errors import DataError
 from newfound.files import write_atomically
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, expected_error_of
-from newfound.intents.map import map_positions
+from newfound.intents.map import Positions, map_positions
 from newfound.intents.overview import said_by, traffic_of
 from newfound.model.types import Intent, KnownCheck, Utterance
 from newfound.review.reviewed import ReviewedModel
@@ -34,6 +34,11 @@ MAX_INTENTS_IN_OVERVIEW = 10
 
 def write_page(reviewed: ReviewedModel, path: Path, *, title: str, min_users: int = 0) -> None:
     """Write the report of a model as an HTML file, without the intents that fewer than `min_users` people said."""
+    write_atomically(path, render_page(reviewed, title=title, min_users=min_users).encode())
+
+
+def render_page(reviewed: ReviewedModel, *, title: str, min_users: int = 0, layout: Positions | None = None) -> str:
+    """Return the report of a model as HTML; the layout of the map is computed unless there is one."""
     utterances = reviewed.assigned
     if not any(u.intent is not None for u in utterances):
         raise DataError("no utterance belongs to any intent; there is nothing to show")
@@ -41,37 +46,36 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str, min_users: in
     shown = said_by(described, min_users)
     intents = sorted(shown, key=lambda i: (i.path is None, i.path, i.known, -i.size, i.name))
     is_grouped = intents[0].path is not None
-    page = _render(
+    return _render(
         title=title,
         cards=intents,
         groups=[(path or "in no group", list(members)) for path, members in groupby(intents, key=lambda i: i.path)],
         is_grouped=is_grouped,
         statuses={intent.name: intent.status for intent in intents},
         data={
-            "points": _points(reviewed, {intent.name for intent in shown}),
+            "points": _points(reviewed, {intent.name for intent in shown}, layout),
             "names": list(reviewed.names),
             "numbers": [reviewed.review.numbers[name] for name in reviewed.names],
             "known": sorted(reviewed.review.known),
         },
-        overview=_overview(reviewed, utterances, {intent.name for intent in shown}),
+        overview=_overview(reviewed, utterances, shown),
         hidden=f"{len(described) - len(shown)} intents of fewer than {min_users} people are not shown."
         if min_users
         else "",
         about=_about(reviewed, utterances),
-        volume=_volume(intents),
         min_overlap=MIN_OVERLAP_TO_SUGGEST,
         scripts=_scripts(),
     )
-    write_atomically(path, page.encode())
 
 
-def _points(reviewed: ReviewedModel, names: set[str]) -> list[list[Any]]:
+def _points(reviewed: ReviewedModel, names: set[str], layout: Positions | None) -> list[list[Any]]:
     """Return x, y, the number of the intent and the text of a sample of the logs that are in these intents."""
     utterances = reviewed.assigned
     shown = [i for i, u in enumerate(utterances) if u.intent in names]
     logs = [i for i in shown if not utterances[i].labelled] or shown
     chosen = np.sort(np.random.default_rng(0).permutation(np.array(logs))[:MAX_POINTS])
-    positions = map_positions(F.normalize(reviewed.model.utterance_vectors[chosen], dim=-1).numpy())
+    vectors = F.normalize(reviewed.model.utterance_vectors[chosen], dim=-1)
+    positions = map_positions(vectors.numpy()) if layout is None else layout[chosen]
     intent_number = {name: i for i, name in enumerate(reviewed.names)}
     return [
         [round(float(x), 4), round(float(y), 4), intent_number[str(utterances[i].intent)], utterances[i].text]
@@ -79,35 +83,18 @@ def _points(reviewed: ReviewedModel, names: set[str]) -> list[list[Any]]:
     ]
 
 
-def _overview(reviewed: ReviewedModel, utterances: Sequence[Utterance], names: set[str]) -> dict[str, Any]:
+def _overview(reviewed: ReviewedModel, utterances: Sequence[Utterance], shown: Sequence[Intent]) -> dict[str, Any]:
     """Return what somebody who decides wants to know first."""
     traffic = traffic_of(utterances, reviewed.review.known)
-    new = [(name, share) for name, share in traffic.shares.items() if name in names - reviewed.review.known]
+    new = sorted((i for i in shown if not i.known and i.size), key=lambda i: -i.size)
     return {
         "n_new": len(reviewed.names) - len(reviewed.review.known),
         "n_known": len(reviewed.review.known),
         "traffic": traffic,
         "largest": new[:MAX_INTENTS_IN_OVERVIEW],
-        "right": 1 - expected_error_of(utterances),
+        "more": len(new[MAX_INTENTS_IN_OVERVIEW:]),
+        "wrong": round(traffic.utterances * expected_error_of(utterances)),
         "known_check": KnownCheck.of(reviewed.model.provenance),
-    }
-
-
-def _volume(intents: Sequence[Intent]) -> dict[str, Any] | None:
-    """Return the first week, the utterances of all intents in each week, and the intents by their trend."""
-    volumes = {intent.name: intent.volume for intent in intents if intent.volume is not None}
-    if not volumes:
-        return None
-    any_one = next(iter(volumes.values()))
-    return {
-        "first_week": any_one.first_week,
-        "counts": [sum(counts) for counts in zip(*(v.counts for v in volumes.values()), strict=True)],
-        "has_trend": any_one.trend is not None,
-        "trends": {
-            trend: names
-            for trend in ("rising", "new", "fading")
-            if (names := [name for name, v in volumes.items() if v.trend == trend])
-        },
     }
 
 

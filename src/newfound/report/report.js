@@ -65,12 +65,15 @@ for (const card of cards) {
   card.querySelector("button")?.addEventListener("click", () => {
     chosen = chosen === name ? null : name;
     filter();
+    byId("map").closest("details").open = true;
     byId("map").scrollIntoView({ block: "nearest" });
   });
 }
 for (const plot of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-counts]"))) {
-  const counts = (plot.dataset.counts ?? "").split(",").map(Number);
-  plot.append(linePlot(counts, `Utterances in each week: ${counts.join(", ")}`));
+  const [counts, partial] = [plot.dataset.counts, plot.dataset.partial].map((some) =>
+    (some ? some.split(",") : []).map(Number),
+  );
+  plot.append(linePlot(counts, `Utterances in each week: ${counts.join(", ")}`, partial));
 }
 search.addEventListener("input", () => {
   chosen = null;

@@ -34,6 +34,7 @@ from newfound.review.store import ReviewStore
 MAX_UTTERANCES_TO_WAIT_FOR = {"layout": 200, "votes": 2_000}  # what is computed at once for so few
 MAX_INTENTS_REMEMBERED = 4_096  # what was computed from their utterances
 MAX_EXAMPLES = 5  # of an intent
+MAX_POSITION = np.iinfo(np.uint16).max
 Layout = npt.NDArray[np.uint16]  # [n, 2]; the right or lower edge of the map is 65,535
 T = TypeVar("T")
 
@@ -141,4 +142,4 @@ class ReviewSession:
 
 
 def _as_layout(positions: Positions) -> Layout:
-    return (positions * np.iinfo(np.uint16).max).round().astype("<u2")
+    return (positions * MAX_POSITION).round().astype("<u2")

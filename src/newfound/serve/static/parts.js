@@ -3,7 +3,7 @@ import { el, quiet } from "./dom.js";
 import { percent } from "./format.js";
 import { address } from "./router.js";
 import { colourOf } from "./store.js";
-import { t } from "./strings.js";
+import { breakable, t } from "./strings.js";
 
 const MIN_SHARES = { mid: 0.7, high: 0.85 }; // of a meter's colours
 let terms = 0;
@@ -33,12 +33,15 @@ export const warning = (...children) => el("span", { class: "badge warn" }, chil
 export const knownCheck = (check) =>
   check &&
   el("p", { class: check.falls ? "bad" : "quiet" }, [
-    t("knownCheck.figures", { plain: percent(check.plain), now: percent(check.now), n: check.labels }),
+    t("knownCheck.figures", {
+      ...{ n: check.labels, now: percent(check.now), plain: percent(check.plain) },
+      ...{ gained: check.gained, lost: check.lost },
+    }),
     check.seen_before && ` ${t("knownCheck.seen")}`,
     check.falls && ` ${t("knownCheck.advice")}`,
   ]);
 /** @param {string} name */
-export const intentLink = (name) => el("a", { href: address("intent", name), class: "name" }, name);
+export const intentLink = (name) => el("a", { href: address("intent", name), class: "name" }, breakable(name));
 
 /** @param {string} colour */
 export function spot(colour) {

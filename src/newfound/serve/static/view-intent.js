@@ -115,9 +115,9 @@ const summary = (i) =>
   ]);
 
 /** @param {NonNullable<IntentPage["volume"]>} some */
-const volume = ({ counts, first_week: since, trend }) =>
+const volume = ({ counts, first_week: since, trend, partial }) =>
   el("p", { class: "meta" }, [
-    linePlot(counts, t("volume.since", { since })),
+    linePlot(counts, t("volume.since", { since }), partial),
     [" ", t("volume.since", { since }), " · ", t(`trend.${trend ?? "none"}`)],
   ]);
 

@@ -1,68 +1,122 @@
-// The first screen, for somebody who decides: how much is new, what is large or rising, what needs a person.
-import { el, fill, linkButton, quietLine, row, section } from "./dom.js";
-import { percent } from "./format.js";
+// The first screen, for somebody who decides: how much is new, what it is about, what changes, what needs a person.
+import { el, fill, fold, linkButton, quiet, quietLine, row, section } from "./dom.js";
+import { count, percent } from "./format.js";
 import { SHOWS, listAddress } from "./view-intents.js";
 import { linePlot } from "./plot.js";
-import { bar, intentLink, knownCheck } from "./parts.js";
+import { knownCheck } from "./parts.js";
 import { address } from "./router.js";
-import { intents, loadDetails, state } from "./store.js";
-import { t } from "./strings.js";
+import { intents, known, loadDetails, state } from "./store.js";
+import { breakable, t } from "./strings.js";
 
-const MAX_INTENTS_SHOWN = 10;
-const MAX_RISING_SHOWN = 4;
+const MAX_INTENTS_IN_A_LIST = 30; // more are put into groups
 const KINDS_OF_WORK = /** @type {const} */ (["new", "same", "two", "doubtful"]);
 
 export async function overviewView() {
-  const toDo = el("div");
-  const draw = () => fill(toDo, whatNeedsAPerson());
+  const [parts, toDo] = [el("div"), el("div")];
+  const isNew = (/** @type {Intent} */ i) => i.status !== "known";
+  const draw = () => {
+    fill(toDo, whatNeedsAPerson());
+    fill(parts, [
+      newIntents(intents().filter(isNew).sort(largestFirst)),
+      knownIntents(
+        intents()
+          .filter((i) => !isNew(i))
+          .sort(largestFirst),
+      ),
+    ]);
+  };
   draw();
   loadDetails().then(
-    () => toDo.isConnected && draw(),
+    () => parts.isConnected && draw(),
     () => {}, // the next request says what is wrong
   );
-  return {
-    title: t("overview.title"),
-    content: el("div", { class: "overview" }, [
-      lead(),
-      section(t("overview.largest"), largest()),
-      el("div", { class: "aside" }, [toDo, rising(), quality()]),
-    ]),
-  };
+  return { title: t("overview.title"), content: [lead(toDo), parts] };
 }
 
-const isNew = (/** @type {Intent} */ i) => i.status !== "known";
+const largestFirst = (/** @type {Intent} */ a, /** @type {Intent} */ b) => b.share - a.share;
 
-function lead() {
-  const { logs, new: n, new_share, known_share, without_intent } = state().progress;
+/** @param {HTMLElement} toDo */
+function lead(toDo) {
+  const { logs, new: n, new_share, known_share, without_intent, expected_error, known_check } = state().progress;
   const nKnown = intents().length - n;
+  const isRound = intents().some((i) => i.status === "known" && i.accepted);
   const facts = [
     t("overview.logs", { n: logs }),
     nKnown > 0 && t("overview.known", { n: nKnown, share: percent(known_share) }),
     without_intent > 0 && t("overview.noIntent", { share: percent(Math.max(0, 1 - new_share - known_share)) }),
   ];
+  const headline = isRound ? "overview.headlineOfRound" : "overview.headline";
   return el("section", { class: "opening", "aria-label": t("overview.title") }, [
-    el("h2", n ? t("overview.headline", { n, share: percent(new_share) }) : t("overview.nothingNew")),
-    el("p", `${facts.filter(Boolean).join(" ")}`),
+    el("h2", n ? t(headline, { n, share: percent(new_share) }) : t("overview.nothingNew")),
+    el("p", facts.filter(Boolean).join(" ")),
+    el("div", { class: "columns" }, [
+      section(t("overview.quality"), [
+        quietLine(
+          t("overview.estimate", { n: Math.round(expected_error * logs) }),
+          " ",
+          el("a", { href: "#audit" }, t("overview.audit")),
+        ),
+        knownCheck(known_check),
+      ]),
+      toDo,
+    ]),
     row(
       linkButton("#queue", t("overview.review"), { class: "button main" }),
-      linkButton("#intents", t("overview.look")),
+      linkButton("#intents", t("queue.toIntents")),
+      linkButton("/report", t("overview.report"), { download: true }),
       linkButton("#export", t("export.title")),
     ),
   ]);
 }
 
-function largest() {
-  const some = intents()
-    .filter(isNew)
-    .sort((a, b) => b.share - a.share)
-    .slice(0, MAX_INTENTS_SHOWN);
+/** @param {Intent[]} some */
+function newIntents(some) {
+  if (some.length <= MAX_INTENTS_IN_A_LIST || !some.some((i) => i.path))
+    return section(t(some.some((i) => i.volume) ? "overview.largestByWeek" : "overview.largest"), list(some));
+  const groupOf = (/** @type {Intent} */ i) => i.path?.split("/")[0] ?? t("intents.noGroup");
+  const folded = [...new Set(some.map(groupOf))]
+    .map((name) => ({ name, own: some.filter((i) => groupOf(i) === name) }))
+    .map((group) => ({ ...group, size: group.own.reduce((sum, i) => sum + i.size, 0) }))
+    .sort((a, b) => b.size - a.size)
+    .map(({ name, own, size }) => {
+      const facts = quiet(` ${t("intents", { n: own.length })}, ${t("utterances", { n: size })}`);
+      return fold([breakable(name), facts], list(own), false);
+    });
+  return section(t("overview.groups"), folded);
+}
+
+/** @param {Intent[]} some */
+function list(some) {
   if (!some.length) return quietLine(t("none"));
-  const most = some[0].share || 1;
-  const line = (/** @type {Intent} */ i) => {
-    const [label, value] = [el("span", { class: "label" }, i.name), el("span", { class: "value" }, percent(i.share))];
-    return el("li", el("a", { href: address("intent", i.name) }, [label, bar("bar", i.share / most), value]));
-  };
-  return el("ol", { class: "largest" }, some.map(line));
+  const [first, rest] = [some.slice(0, MAX_INTENTS_IN_A_LIST), some.slice(MAX_INTENTS_IN_A_LIST)];
+  return [
+    el("ol", { class: "largest" }, first.map(line)),
+    rest.length > 0 &&
+      el("p", el("a", { href: listAddress({ sort: "size" }) }, t("overview.more", { n: rest.length }))),
+  ];
+}
+
+/**
+ * An intent in a line: what people say, how often, and how that changed.
+ * @param {Intent} i
+ */
+function line({ name, size, share, volume }) {
+  const [example] = known.details.get(name)?.examples ?? [];
+  const change = volume?.change ?? null;
+  const sign = (change ?? 0) > 0 ? "+" : "";
+  return el("li", [
+    el("a", { href: address("intent", name), class: "label" }, breakable(name)),
+    el("span", { class: "example", dir: "auto" }, example && t("quoted", { text: example })),
+    el("span", { class: "value", title: t("overview.share", { share: percent(share) }) }, count(size)),
+    el("span", { class: "change", title: t("overview.change") }, change !== null && `${sign}${count(change)}`),
+    volume && linePlot(volume.counts, t("volume.since", { since: volume.first_week }), volume.partial),
+  ]);
+}
+
+/** @param {Intent[]} some */
+function knownIntents(some) {
+  const share = percent(state().progress.known_share);
+  return some.length > 0 && fold(t("overview.knownBelow", { n: some.length, share }), list(some), false);
 }
 
 function whatNeedsAPerson() {
@@ -74,23 +128,3 @@ function whatNeedsAPerson() {
   const content = shown.length ? el("ul", { class: "to-do" }, shown) : quietLine(t("overview.allDecided"));
   return section(t("overview.needs"), content);
 }
-
-function rising() {
-  const some = intents().filter((i) => i.volume?.trend === "rising" || i.volume?.trend === "new");
-  if (!intents().some((i) => i.volume?.trend)) return null;
-  const line = (/** @type {Intent} */ i) =>
-    el("li", [
-      intentLink(i.name),
-      i.volume && linePlot(i.volume.counts, t("volume.since", { since: i.volume.first_week })),
-    ]);
-  const largestFirst = some.sort((a, b) => b.share - a.share).slice(0, MAX_RISING_SHOWN);
-  const content = some.length ? el("ul", { class: "rising" }, largestFirst.map(line)) : quietLine(t("overview.steady"));
-  return section(t("overview.rising"), content);
-}
-
-const quality = () =>
-  section(t("overview.quality"), [
-    el("div", { class: "figure" }, percent(1 - state().progress.expected_error)),
-    quietLine(t("overview.estimate"), " ", el("a", { href: "#audit" }, t("overview.audit"))),
-    knownCheck(state().progress.known_check),
-  ]);
