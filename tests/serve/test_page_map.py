@@ -57,10 +57,15 @@ def test_the_map_has_names_a_legend_and_the_text_at_the_pointer(page):
         "(text) => document.querySelector('.point-card').textContent.startsWith(text)", arg=shown["text"]
     )
     assert page.locator(".point-card strong").text_content() == shown["intent"]
-    wait_for_names(page, f"{shown['intent']}$")  # the others are dimmed
+    page.wait_for_timeout(300)
+    wait_for_names(page, ".+, .+")  # the others are not dimmed
     page.mouse.move(5, 5)
     page.wait_for_selector(".point-card", state="hidden")
-    wait_for_names(page, ".+, .+")
+    page.fill("#find", shown["text"].split()[0])
+    hits = fetched(page, f"/v1/review/search?q={shown['text'].split()[0]}&logs_only=true")["occurrences"]
+    page.wait_for_selector(f".map-tools [role=status]:has-text('{hits} utterance')")
+    page.fill("#find", "")
+    page.wait_for_selector(".map-tools [role=status]:empty", state="attached")
 
     page.hover(f".legend button:has-text('{second}')")
     wait_for_names(page, f"{second}$")

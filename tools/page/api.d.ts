@@ -347,7 +347,7 @@ declare namespace Api {
     path: string | null;
     status: "known" | "accepted" | "new";
     expected_error: number | null;
-    number: number;
+    colour: number;
     comments: number;
     share: number;
   }
@@ -381,6 +381,7 @@ declare namespace Api {
     ids: string;
     probabilities: string;
     checked: string;
+    weeks: string;
     is_final: boolean;
   }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from newfound.algorithms.neighbours import nearest
 
 MAX_LANDMARKS = 3_000  # rows that t-SNE projects; with more it takes minutes
 NEAREST_LANDMARKS = 3  # between which any other row is placed
+COLOURS = 12  # of the page and the report
 TEMPERATURE = 0.05  # of the weights of these landmarks, on cosines
 JITTER = 0.004  # standard deviation, so that rows with the same landmarks do not cover one another
 Positions = npt.NDArray[np.float64]  # [n, 2]
@@ -37,6 +39,17 @@ def map_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
     positions[landmarks] = landmark_positions
     clipped: Positions = np.clip(positions, 0.0, 1.0)
     return clipped
+
+
+def distinct_colours(prototypes: npt.NDArray[np.float32], coloured: Collection[int]) -> dict[int, int]:
+    """Return a colour for each of these intents, so that intents of one colour are as unlike as can be, one by one."""
+    similarity = prototypes @ prototypes.T
+    nearest_of_colour = np.full((COLOURS, len(prototypes)), -2.0, np.float32)
+    chosen = {}
+    for intent in sorted(coloured):
+        colour = chosen[intent] = int(nearest_of_colour[:, intent].argmin())
+        nearest_of_colour[colour] = np.maximum(nearest_of_colour[colour], similarity[intent])
+    return chosen
 
 
 def quick_positions(x: npt.NDArray[np.float32]) -> Positions:

@@ -55,7 +55,7 @@ def render_page(reviewed: ReviewedModel, *, title: str, min_users: int = 0, layo
         data={
             "points": _points(reviewed, {intent.name for intent in shown}, layout),
             "names": list(reviewed.names),
-            "numbers": [reviewed.review.numbers[name] for name in reviewed.names],
+            "colours": [reviewed.colours[name] for name in reviewed.names],
             "known": sorted(reviewed.review.known),
         },
         overview=_overview(reviewed, utterances, shown),

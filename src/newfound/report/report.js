@@ -7,8 +7,8 @@ import { scatter } from "./shared/scatter.js";
 /** @param {string} id */
 const byId = (id) => /** @type {any} */ (document.getElementById(id));
 /** @typedef {[x: number, y: number, intent: number, text: string]} Point */
-/** @type {{ points: Point[], names: string[], numbers: number[], known: string[] }} */
-const { points, names, numbers, known } = JSON.parse(byId("data").textContent);
+/** @type {{ points: Point[], names: string[], colours: number[], known: string[] }} */
+const { points, names, colours, known } = JSON.parse(byId("data").textContent);
 const said = byId("said");
 const search = byId("search");
 const onlyNew = byId("only-new");
@@ -18,7 +18,7 @@ const cards = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("artic
 let chosen = null; // the name of an intent
 
 /** @param {number} i */
-const colour = (i) => intentColour(numbers[i], isKnown.has(names[i]));
+const colour = (i) => intentColour(colours[i], isKnown.has(names[i]));
 /** @param {number} i */
 const sentence = (i) => `${names[points[i][2]]}: ${points[i][3]}`;
 /** @param {number} n */

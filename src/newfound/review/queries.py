@@ -21,6 +21,7 @@ from newfound.algorithms.ranking import rank_descending
 from newfound.errors import DecisionError
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
 from newfound.intents.overview import traffic_of
+from newfound.intents.volume import week_of
 from newfound.model.types import KnownCheck, Utterance
 from newfound.review import proposals, views
 from newfound.review.entries import Entry, events
@@ -85,7 +86,7 @@ class ReviewView:
             views.extend(
                 views.ListedIntent,
                 i,
-                number=review.numbers[i.name],
+                colour=self.reviewed.colours[i.name],
                 comments=len(review.comments.get(i.name, ())),
                 share=traffic.shares.get(i.name, 0.0),
             )
@@ -244,6 +245,7 @@ class ReviewView:
             ids=_base64(np.array(rows, "<i4")),
             probabilities=_base64(np.array([round(1_000 * utterances[i].probability) for i in rows], "<u2")),
             checked=_base64(np.array([utterances[i].text in checked for i in rows], "u1")),
+            weeks=_base64(np.array([week_of(days[-1][0]) if (days := utterances[i].days) else 0 for i in rows], "<i4")),
             is_final=is_final,
         )
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
+from newfound.intents.map import distinct_colours
 from newfound.model.about import Description
 from newfound.model.arrays import Array, round_probability
 from newfound.model.classifier import IntentModel
@@ -68,6 +69,15 @@ class ReviewedModel:
     def accepted(self) -> set[str]:
         """The discovered intents that a person accepted, in this round or an earlier one."""
         return accepted_intents(self.review, self.model.intents)
+
+    @cached_property
+    def colours(self) -> dict[str, int]:
+        """The number of each intent's colour, which stays: near intents that were found together differ."""
+        numbers = self.review.numbers
+        fitted = range(len(self.model.head.prototypes))
+        known = {numbers[name] for name in self.review.known}
+        colours = distinct_colours(self.model.head.prototypes, [n for n in fitted if n not in known])
+        return {name: colours.get(n, n) for name, n in numbers.items()}
 
     @cached_property
     def unmoved(self) -> ReviewedModel:

@@ -157,11 +157,11 @@ class ListedIntent(Intent):
     """An intent as the list shows it.
 
     Attributes:
-        number: A number that stays with it when it is renamed; its colour is chosen by it.
+        colour: The number of its colour, which stays when it is renamed.
         share: The share of the logs that it has.
     """
 
-    number: int
+    colour: int
     comments: int
     share: float
 
@@ -303,6 +303,7 @@ class LogMap:
         ids: The number of its utterance, as 32 bits.
         probabilities: In thousandths, as unsigned numbers of 16 bits.
         checked: 1 if a person assigned it, otherwise 0, as 8 bits.
+        weeks: The week in which it was said last, counted from year 1, as 32 bits; 0 if that is not known.
         is_final: Whether the layout is the final one. Until that is computed, a simpler one is shown.
     """
 
@@ -315,4 +316,5 @@ class LogMap:
     ids: str
     probabilities: str
     checked: str
+    weeks: str
     is_final: bool

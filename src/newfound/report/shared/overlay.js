@@ -1,6 +1,7 @@
 // What lies above the points of a map: names, none of which covers another one, and marks.
 
 const LINE_HEIGHT = 15; // pixels
+const MAX_LETTERS = 24; // of a name
 /** @type {Map<string, number>} */
 const widths = new Map(); // half the width of each text, by font and text
 
@@ -30,12 +31,13 @@ export function labelWriter(context, width, height, ink, paper) {
 
   /**
    * Write a name if there is room for it.
-   * @param {string} name
+   * @param {string} whole
    * @param {string} font
    * @param {[x: number, y: number]} place
    * @returns {boolean} Whether there was.
    */
-  return (name, font, [x, y]) => {
+  return (whole, font, [x, y]) => {
+    const name = shortened(whole);
     if (x < 0 || y < 0 || x > width || y > height) return false;
     if (context.font !== font) context.font = font;
     const half = halfWidth(name);
@@ -46,6 +48,16 @@ export function labelWriter(context, width, height, ink, paper) {
     context.fillText(name, cx, y + 4);
     return true;
   };
+}
+
+/**
+ * A long name up to the end of a word.
+ * @param {string} name
+ */
+function shortened(name) {
+  if (name.length <= MAX_LETTERS) return name;
+  const end = name.slice(0, MAX_LETTERS).search(/[_\s/][^_\s/]*$/);
+  return `${name.slice(0, end > MAX_LETTERS / 2 ? end : MAX_LETTERS)}…`;
 }
 
 /**

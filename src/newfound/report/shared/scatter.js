@@ -10,10 +10,8 @@ const MIN_POINTS_FOR_A_NAME = 4;
 const MIN_ZOOM_FOR_QUIET_NAMES = 2.5;
 const KEY_REACH = 60; // pixels between the middle and the point that the keyboard points at
 const REACH_OF_NEIGHBOURS = 0.03; // of the width of the map
-const REGION_SIZE = 1000; // CSS pixels of the picture of regions before it is scaled
 const FONT = "600 12px system-ui, sans-serif";
 const QUIET_FONT = "12px system-ui, sans-serif";
-const REGION_FONT = "600 16px system-ui, sans-serif";
 // The radius of a point in pixels, for maps with so many points at most.
 const RADII = [
   [4000, 2.8],
@@ -23,10 +21,6 @@ const RADII = [
 
 /** @typedef {import("./gestures.js").Place} Place */
 /** @typedef {{ x: Float32Array, y: Float32Array, intent: Int32Array }} Points x and y lie between 0 and 1. */
-/**
- * Soft areas below the points. The picture is larger than the map by `edge` of its width on every side.
- * @typedef {{ picture: HTMLCanvasElement, edge: number, names: { name: string, x: number, y: number }[] }} Regions
- */
 /**
  * Points are named by their numbers.
  * @typedef {object} MapOptions
@@ -76,8 +70,6 @@ export function scatter(canvas, options) {
   let looks = new Uint8Array();
   /** @type {{ intent: number, x: number, y: number }[]} */
   let names = [];
-  /** @type {Regions | null} */
-  let regions = null;
   /** @type {((point: number) => boolean) | null} */
   let filter = null;
   /** @type {number | null} */
@@ -142,10 +134,6 @@ export function scatter(canvas, options) {
     const ink = (getComputedStyle(canvas).color.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);
     const { scale, shift } = frame();
     painter.draw({ size: size(), scale, shift, radius, ink });
-    if (!regions) return;
-    const { edge, picture } = regions;
-    const [across, down] = scale.map((pixels) => (pixels * (1 + 2 * edge)) / REGION_SIZE);
-    picture.style.transform = `matrix(${across}, 0, 0, ${down}, ${place(-edge, -edge).join(", ")})`;
   }
   // The largest first; a name that would cover another one is left out.
   function drawNames() {
@@ -153,12 +141,6 @@ export function scatter(canvas, options) {
     const paper = getComputedStyle(/** @type {Element} */ (canvas.parentElement)).backgroundColor;
     const write = labelWriter(context, w, h, getComputedStyle(canvas).color, paper);
     const isFar = !showsQuietNames && !filter && focused === null && camera.scale < MIN_ZOOM_FOR_QUIET_NAMES;
-    const writeRegions = () => {
-      context.globalAlpha = 0.7;
-      for (const { name, x, y } of regions?.names ?? []) write(name, REGION_FONT, place(x, y));
-      context.globalAlpha = 1;
-    };
-    if (focused === null) writeRegions();
     const written = [];
     for (const { intent, x, y } of names) {
       const name = options.nameOf(intent);
@@ -166,7 +148,6 @@ export function scatter(canvas, options) {
       if (name === null || (isQuiet && isFar) || (focused ?? intent) !== intent) continue;
       if (write(name, isQuiet ? QUIET_FONT : FONT, place(x, y))) written.push(name);
     }
-    if (focused !== null) writeRegions();
     options.onDraw?.(written, camera.scale);
   }
   /** @param {boolean} [withPoints] Without it, only what lies above the points is drawn. */
@@ -349,12 +330,20 @@ export function scatter(canvas, options) {
     selected = new Set(some);
     mark();
   }
-  /** @param {Regions} some */
-  function setRegions(some) {
-    regions?.picture.remove();
-    regions = some;
-    dots.before(regions.picture);
-    redraw();
+  /**
+   * Show a part of the map as large as it can be.
+   * @param {number[]} some Points.
+   */
+  function zoomTo(some) {
+    const [w, h] = size();
+    const [x, y] = [points.x, points.y].map((axis) => some.map((i) => axis[i]).sort((a, b) => a - b));
+    const last = some.length - 1;
+    const room = 1.2 * Math.max(x[last] - x[0], y[last] - y[0], 1 / MAX_ZOOM);
+    camera.scale = Math.max(1, 1 / room);
+    const { scale } = frame();
+    camera.x = w / 2 - (scale[0] * (x[0] + x[last])) / 2 - MARGIN * camera.scale;
+    camera.y = h / 2 - (scale[1] * (y[0] + y[last])) / 2 - MARGIN * camera.scale;
+    hold();
   }
   /** @param {boolean} value Whether quiet names are drawn at any zoom. */
   function showQuietNames(value) {
@@ -378,7 +367,7 @@ export function scatter(canvas, options) {
   }
 
   return {
-    ...{ redraw, recolour, reset, setPoints, setRegions, lightUp, focus, select, markSelected, showQuietNames },
+    ...{ redraw, recolour, reset, setPoints, zoomTo, lightUp, focus, select, markSelected, showQuietNames },
     ...{ setDrawing: gestures.setDrawing, zoom, neighbours, pointsOf, dispose: painter.dispose },
   };
 }

@@ -60,7 +60,7 @@ export const isIntent = (name) => Boolean(intentNamed(name));
 /** @param {string} name */
 export const colourOf = (name) => {
   const intent = intentNamed(name);
-  return intentColour(intent ? intent.number : 0, !intent || intent.status === "known");
+  return intentColour(intent ? intent.colour : 0, !intent || intent.status === "known");
 };
 
 /** Nobody has said who is reviewing. Whoever catches it asks, and does again what was asked for (`askName`). */

@@ -347,9 +347,14 @@ export const english = /** @type {const} */ ({
   "map.clickOrDraw": "Click a point, or draw around several, to move them or to make an intent of them.",
   "map.colourBy": "Colour by",
   "map.draw": "Draw around points",
+  "map.find": "Find on the map",
+  "map.groups": "Groups",
+  "map.week": "Week",
+  "map.weekOf": "The week of {day}:",
+  "map.zoomTo": "Zoom to these",
   "map.heading": "Map of the logs",
   "map.help":
-    "Point at an utterance to read it; a click keeps its intent in the foreground. Drag to move the map, Ctrl and " +
+    "Point at an utterance to read it; a click puts its intent in the foreground. Drag to move the map, Ctrl and " +
     "wheel to zoom, Shift and drag to draw around points. " +
     "By keyboard: arrows, {plus} {minus}, {enter} selects the utterance in the middle, {i} its intent.",
   "map.helpTouch": "Tap a point to read it. Two fingers move and zoom the map.",

@@ -1,24 +1,29 @@
-// The map of the logs: names, groups, legend, the text at the pointer, and a lasso to move utterances.
+// The map of the logs: names, groups, weeks, legend, the text at the pointer, and a lasso to move utterances.
 import { get } from "./api.js";
 import { attempt, haveSeenLatest, isBusy } from "./decisions.js";
 import { isOpen } from "./dialogs.js";
-import { bullets, button, checkbox, el, fill, fold, kbd, lastOf, quiet, quietLine } from "./dom.js";
-import { count, percent } from "./format.js";
-import { CERTAINTY, DECISION, GREY, certaintyColour } from "./palette.js";
+import { button, checkbox, el, fill, fold, kbd, lastOf, quiet, quietLine } from "./dom.js";
+import { percent } from "./format.js";
+import { certaintyLegend, decisionLegend, groupOf, intentLegend } from "./map-legend.js";
+import { DECISION, GREY, PALETTE, certaintyColour } from "./palette.js";
 import { selectControl, spot } from "./parts.js";
-import { groupRegions } from "./regions.js";
 import { scatter } from "./scatter.js";
-import { colourOf, intents, limits, state } from "./store.js";
+import { colourOf, limits, state } from "./store.js";
 import { rich, t } from "./strings.js";
 import { tally, utteranceList } from "./utterances.js";
 
 // These are kept when the view changes.
 const camera = { scale: 1, x: 0, y: 0 };
-const chosen = { by: /** @type {"intent" | "certainty" | "decision"} */ ("intent"), knownNames: false };
+const chosen = {
+  ...{ by: /** @type {"intent" | "certainty" | "decision"} */ ("intent"), knownNames: false, words: "", week: 0 },
+  groups: /** @type {boolean | null} */ (null), // by default with many intents
+};
+const MAX_INTENTS_WITHOUT_GROUPS = 30;
+const MILLISECONDS_OF_A_WEEK = 7 * 86_400_000;
 const SHOWN_AT_ONCE = 100; // selected utterances
 const MILLISECONDS_BETWEEN_LAYOUTS = 1500; // that are asked for; each time twice as long
 const MILLISECONDS_BEFORE_READING = 60; // the text of a point that is pointed at
-const MILLISECONDS_BEFORE_DIMMING = 90; // the other intents, so that a pointer on its way changes nothing
+const MILLISECONDS_BEFORE_SEARCHING = 250; // after a key
 const TEXTS_READ_TOGETHER = 40; // around the pointer
 const PIXELS_TO_CARD = 14;
 const ZOOM_STEP = 1.5;
@@ -38,16 +43,27 @@ async function fetchMap() {
   const positions = new Uint16Array(bytes(columns.positions));
   const ids = new Int32Array(bytes(columns.ids));
   const axis = (/** @type {number} */ k) => Float32Array.from(ids, (_, i) => positions[2 * i + k] / LARGEST_POSITION);
+  const intentOf = new Int32Array(bytes(columns.intents));
+  const groups = [...new Set(names.map(groupOf))].filter((group) => group !== null).sort();
+  const inGroups = names.map((name) => groups.indexOf(groupOf(name) ?? ""));
   return {
-    ...{ version, names, status, isFinal, ids },
-    points: { x: axis(0), y: axis(1), intent: new Int32Array(bytes(columns.intents)) },
+    ...{ version, names, status, isFinal, ids, intentOf },
+    x: axis(0),
+    y: axis(1),
+    byIntent: { names, of: intentOf, colours: names.map(colourOf), areKnown: status.map((one) => one === "known") },
+    byGroup: {
+      names: /** @type {string[]} */ (groups),
+      of: intentOf.map((intent) => inGroups[intent] ?? -1),
+      colours: groups.map((_, k) => PALETTE[k % PALETTE.length]),
+      areKnown: groups.map(() => false),
+    },
+    weeks: new Int32Array(bytes(columns.weeks)),
     probability: Float32Array.from(new Uint16Array(bytes(columns.probabilities)), (value) => value / 1000),
     checked: new Uint8Array(bytes(columns.checked)),
     counts: new Int32Array(bytes(columns.counts)),
-    colours: names.map(colourOf),
   };
 }
-/** @typedef {Awaited<ReturnType<typeof fetchMap>>} MapData */
+/** @typedef {Awaited<ReturnType<typeof fetchMap>>["byIntent"]} MapParts */
 
 /** @param {string} [name] An intent to show alone. */
 export async function mapView(name) {
@@ -63,12 +79,15 @@ export async function mapView(name) {
   /** @type {number | null} */
   let kept = null; // an intent that stays in the foreground
 
+  const hasGroups = () => data.byGroup.names.length > 1;
+  const isGrouped = () => hasGroups() && (chosen.groups ?? data.names.length > MAX_INTENTS_WITHOUT_GROUPS);
+  const parts = () => (isGrouped() ? data.byGroup : data.byIntent); // what names, colours and the legend are about
   const kind = (/** @type {number} */ i) => {
-    const intent = data.points.intent[i];
+    const intent = data.intentOf[i];
     return intent < 0 ? "none" : data.checked[i] ? "checked" : data.status[intent];
   };
   const colours = {
-    intent: (/** @type {number} */ i) => data.colours[data.points.intent[i]] ?? GREY,
+    intent: (/** @type {number} */ i) => parts().colours[parts().of[i]] ?? GREY,
     certainty: (/** @type {number} */ i) => certaintyColour(data.probability[i]),
     decision: (/** @type {number} */ i) => DECISION[kind(i)],
   };
@@ -76,12 +95,9 @@ export async function mapView(name) {
   const map = scatter(canvas, {
     camera,
     colourOf: (i) => colours[chosen.by](i),
-    nameOf: (intent) => data.names[intent] ?? null,
-    isQuiet: (intent) => data.status[intent] === "known",
-    onHover: (i, place) => {
-      showCard(i, place);
-      later(() => pointAt(i === null || data.points.intent[i] < 0 ? null : data.points.intent[i]));
-    },
+    nameOf: (part) => parts().names[part] ?? null,
+    isQuiet: (part) => parts().areKnown[part] ?? false,
+    onHover: showCard,
     onSelect: showSelected,
     onLasso: () => pointAt(null),
     onDraw: (names, scale) => {
@@ -99,7 +115,7 @@ export async function mapView(name) {
     const mine = ++hovering;
     card.hidden = i === null;
     if (i === null) return;
-    const [id, intent] = [data.ids[i], data.points.intent[i]];
+    const [id, intent] = [data.ids[i], data.intentOf[i]];
     const probable = intent >= 0 && t("map.probable", { share: percent(data.probability[i]) });
     const fact = data.checked[i] ? t("map.kind.checked") : probable;
     write();
@@ -110,7 +126,7 @@ export async function mapView(name) {
       const intentName = intent < 0 ? t("noIntent") : data.names[intent];
       fill(card, [
         el("p", { class: "text" }, texts.get(id) ?? "…"),
-        el("p", [spot(data.colours[intent] ?? GREY), " ", el("strong", intentName), " ", quiet(fact)]),
+        el("p", [spot(parts().colours[parts().of[i ?? 0]] ?? GREY), " ", el("strong", intentName), " ", quiet(fact)]),
       ]);
       const { width, height } = card.getBoundingClientRect();
       const left = x + PIXELS_TO_CARD + width > plot.clientWidth ? x - PIXELS_TO_CARD - width : x + PIXELS_TO_CARD;
@@ -126,14 +142,10 @@ export async function mapView(name) {
     }
   }
 
-  // ---------------------------------------------------------------- one intent in the foreground
+  // ---------------------------------------------------------------- one intent or group in the foreground
 
-  const later = lastOf(MILLISECONDS_BEFORE_DIMMING);
-  /** @param {number | null} intent */
-  function pointAt(intent) {
-    later(() => {}); // what was pointed at on the way is forgotten
-    map.focus(intent ?? kept);
-  }
+  /** @param {number | null} part */
+  const pointAt = (part) => map.focus(part ?? kept);
   /** @param {number | null} intent */
   function keep(intent) {
     kept = intent;
@@ -155,8 +167,7 @@ export async function mapView(name) {
   async function showSelected(points) {
     const mine = ++selecting;
     marked = points;
-    if (points.length < 2)
-      keep(points.length && data.points.intent[points[0]] >= 0 ? data.points.intent[points[0]] : null);
+    if (points.length < 2) keep(points.length && parts().of[points[0]] >= 0 ? parts().of[points[0]] : null);
     if (!points.length) return fill(list, quietLine(t("map.clickOrDraw")));
     const most = limits().max_utterances_to_move;
     if (points.length > most) return fill(list, quietLine(t("map.tooMany", { n: points.length, most })));
@@ -175,23 +186,24 @@ export async function mapView(name) {
         else map.select([]);
       };
       const options = { selection, fetchPage, onChange, mayLeave: true, showsLosses: ids.length > 1 };
-      fill(list, points.length === 1 && selectWhole(points[0]), utteranceList(page, options));
+      const zoomIn = button(t("map.zoomTo"), () => map.zoomTo(points), { class: "small" });
+      fill(list, points.length === 1 ? selectWhole(points[0]) : zoomIn, utteranceList(page, options));
     });
   }
   /** @param {number} point */
   function selectWhole(point) {
-    const intent = data.points.intent[point];
-    const all = map.pointsOf(intent);
-    if (intent < 0 || all.length < 2) return null;
-    const label = t("map.selectWhole", { n: all.length, name: data.names[intent] });
-    return button(label, () => keepAndSelect(intent), { class: "small wrap" });
+    const part = parts().of[point];
+    const all = map.pointsOf(part);
+    if (part < 0 || all.length < 2) return null;
+    const label = t("map.selectWhole", { n: all.length, name: parts().names[part] });
+    return button(label, () => keepAndSelect(part), { class: "small wrap" });
   }
 
   // ---------------------------------------------------------------- the legend and what is drawn
 
   function drawLegend() {
     const legends = {
-      intent: () => intentLegend(data, kept, { onPoint: pointAt, onKeep: keepAndSelect }),
+      intent: () => intentLegend(parts(), data.counts, isGrouped(), kept, { onPoint: pointAt, onKeep: keepAndSelect }),
       certainty: certaintyLegend,
       decision: () => decisionLegend(tally([...data.ids.keys()].map(kind), data.counts)),
     };
@@ -200,11 +212,7 @@ export async function mapView(name) {
     if (focused) /** @type {HTMLElement?} */ (legend.querySelector(`[data-intent="${CSS.escape(focused)}"]`))?.focus();
   }
   function redraw() {
-    map.setPoints(data.points);
-    const groups = data.names.map(groupOf);
-    if (groups.some((group) => group !== null)) {
-      map.setRegions(groupRegions(data.points, (i) => groups[data.points.intent[i]] ?? null));
-    }
+    map.setPoints({ x: data.x, y: data.y, intent: parts().of });
     card.hidden = true;
     pointAt(null);
     drawLegend();
@@ -213,9 +221,9 @@ export async function mapView(name) {
   async function reload() {
     const latest = await fetchMap();
     if (latest.version === data.version && latest.isFinal === data.isFinal) return;
-    const keptName = kept === null ? null : data.names[kept];
+    const keptName = kept === null ? null : parts().names[kept];
     data = latest;
-    const at = keptName === null ? -1 : data.names.indexOf(keptName);
+    const at = keptName === null ? -1 : parts().names.indexOf(keptName);
     kept = at < 0 ? null : at;
     redraw();
     map.markSelected(marked); // utterances keep their places in the answer
@@ -241,8 +249,48 @@ export async function mapView(name) {
     map.showQuietNames(value);
   };
   map.showQuietNames(chosen.knownNames);
+  // ---------------------------------------------------------------- what is lit up: hits of a search, one week
+
+  const [known, searchSoon] = [data.weeks.filter(Boolean), lastOf(MILLISECONDS_BEFORE_SEARCHING)];
+  const [firstWeek, lastWeek] = [Math.min, Math.max].map((end) => known.reduce((a, b) => end(a, b), known[0] ?? 0));
+  const found = el("span", { class: "quiet", role: "status" });
+  /** @type {Set<number> | null} */
+  let hits = null;
+  function lightUp() {
+    const { week } = chosen;
+    const isLit = (/** @type {number} */ i) => (!hits || hits.has(data.ids[i])) && (!week || data.weeks[i] === week);
+    map.lightUp(hits || week ? isLit : null);
+    const n = hits || week ? data.ids.reduce((sum, _, i) => sum + (isLit(i) ? data.counts[i] : 0), 0) : 0;
+    fill(found, week > 0 && `${t("map.weekOf", { day: mondayOf(week) })} `, (hits || week) && t("utterances", { n }));
+  }
+  async function find() {
+    hits = chosen.words ? new Set((await get("/v1/review/search", { q: chosen.words, logs_only: true })).ids) : null;
+    lightUp();
+  }
+  const naming = { id: "find", type: "search", size: 14, placeholder: t("map.find"), "aria-label": t("map.find") };
+  const finder = el("input", { ...naming, value: chosen.words, maxlength: 200 });
+  finder.addEventListener("input", () => {
+    chosen.words = finder.value.trim();
+    searchSoon(() => attempt(find));
+  });
+  const range = { type: "range", min: firstWeek - 1, max: lastWeek, value: chosen.week || firstWeek - 1 };
+  const slider = el("input", { ...range, "aria-label": t("map.week") });
+  slider.addEventListener("input", () => {
+    chosen.week = Number(slider.value) < firstWeek ? 0 : Number(slider.value);
+    lightUp();
+  });
+  const showGroups = (/** @type {boolean} */ isOn) => {
+    chosen.groups = isOn;
+    kept = null;
+    redraw();
+    lightUp();
+  };
+
   redraw();
   showSelected([]);
+  if (chosen.words) attempt(find);
+  else if (chosen.week) lightUp();
+  if (name !== undefined && isGrouped()) showGroups(false);
   const only = name === undefined ? -1 : data.names.indexOf(name);
   if (only >= 0) queueMicrotask(() => keepAndSelect(only));
   if (!data.isFinal) awaitLayout();
@@ -258,7 +306,9 @@ export async function mapView(name) {
       el("div", { class: "row tools map-tools" }, [
         by,
         checkbox("lasso", t("map.draw"), false, map.setDrawing),
+        hasGroups() && checkbox("groups", t("map.groups"), isGrouped(), showGroups),
         checkbox("known-names", t("map.knownNames"), chosen.knownNames, showKnown),
+        [finder, lastWeek > firstWeek && el("label", { class: "control" }, [t("map.week"), " ", slider]), found],
         el("span", { class: "row zoom" }, [
           button("+", () => map.zoom(ZOOM_STEP), { "aria-label": t("map.zoomIn") }),
           button("−", () => map.zoom(1 / ZOOM_STEP), { "aria-label": t("map.zoomOut") }),
@@ -281,72 +331,8 @@ export async function mapView(name) {
 const help = () => rich("map.help", { plus: kbd("+"), minus: kbd("−"), enter: kbd(t("key.enter")), i: kbd("i") });
 
 /**
- * The coarsest group that an intent is in.
- * @param {string} name
+ * The Monday of a week, which is counted from year 1.
+ * @param {number} week
  */
-function groupOf(name) {
-  const path = intents().find((intent) => intent.name === name)?.path;
-  return path ? path.split("/")[0] : null;
-}
-
-/**
- * @param {string} colour
- * @param {string} label
- * @param {string} [extra]
- */
-const legendEntry = (colour, label, extra = "") => [spot(colour), " ", label, " ", quiet(extra)];
-/** @param {Child[]} entries */
-const legendList = (entries) => bullets(entries, { class: "plain legend" });
-
-function certaintyLegend() {
-  const label = (/** @type {number} */ k) => {
-    const [from, to] = [CERTAINTY[k - 1]?.[0], CERTAINTY[k][0]].map((limit) => Math.round(100 * (limit ?? 0)));
-    if (k === 0) return t("map.below", { to });
-    return k < CERTAINTY.length - 1 ? t("map.between", { from, to }) : t("map.andMore", { from });
-  };
-  return legendList(CERTAINTY.map(([, colour], k) => legendEntry(colour, label(k))));
-}
-
-/** @param {Map<keyof typeof DECISION, number>} sizes */
-function decisionLegend(sizes) {
-  const entries = /** @type {[keyof typeof DECISION, string][]} */ (Object.entries(DECISION));
-  const size = (/** @type {keyof typeof DECISION} */ kind) => count(sizes.get(kind) ?? 0);
-  return legendList(entries.map(([kind, colour]) => legendEntry(colour, t(`map.kind.${kind}`), size(kind))));
-}
-
-/**
- * @param {MapData} data
- * @param {number | null} kept
- * @param {{ onPoint: (k: number | null) => void, onKeep: (k: number | null) => void }} handlers
- */
-function intentLegend({ names, points, counts, status, colours }, kept, { onPoint, onKeep }) {
-  const sizes = tally([...points.intent], counts);
-  const size = (/** @type {number} */ k) => sizes.get(k) ?? 0;
-  const isKnown = (/** @type {number} */ k) => Number(status[k] === "known");
-  const order = [...names.keys()]
-    .filter((k) => sizes.has(k))
-    .sort((a, b) => isKnown(a) - isKnown(b) || size(b) - size(a));
-  const entry = (/** @type {number} */ k) =>
-    button(legendEntry(colours[k], names[k], count(size(k))), () => onKeep(kept === k ? null : k), {
-      class: "plain entry",
-      "data-intent": names[k],
-      "aria-pressed": String(kept === k),
-      onpointerenter: () => onPoint(k),
-      onpointerleave: () => onPoint(null),
-      onfocus: () => onPoint(k),
-      onblur: () => onPoint(null),
-    });
-  const rest = sizes.has(-1) && legendEntry(GREY, t("noIntent"), count(size(-1)));
-  const ungroupedLast = (/** @type {string | null} */ a, /** @type {string | null} */ b) =>
-    Number(a === null) - Number(b === null) || (a ?? "").localeCompare(b ?? "");
-  const groups = [...new Set(order.map((k) => groupOf(names[k])))].sort(ungroupedLast);
-  const part = (/** @type {string | null} */ group) => [
-    groups.length > 1 && el("h4", group ?? t("intents.noGroup")),
-    legendList(order.filter((k) => groupOf(names[k]) === group).map(entry)),
-  ];
-  return [
-    kept !== null && button(t("map.showAll"), () => onKeep(null), { class: "small" }),
-    groups.map(part),
-    rest && legendList([rest]),
-  ];
-}
+const mondayOf = (week) =>
+  new Date(Date.parse("0001-01-01") + week * MILLISECONDS_OF_A_WEEK).toISOString().slice(0, 10);
