@@ -176,15 +176,15 @@ def test_the_list_is_filtered_sorted_explained_and_worked_through_by_keys(page):
     page.select_option("#sort", "size")
     sizes = page.locator(".new-intents .share").evaluate_all("(all) => all.map((one) => parseInt(one.title))")
     assert sizes == sorted(sizes, reverse=True)
-    for word, where in (("expected error", "header"), ("Certainty", "main")):
-        page.hover(f"{where} .word:has-text('{word}')")
+    for where in ("header", "main"):
+        page.hover(f"{where} .word:has-text('probably wrong')")
         assert page.locator(f"{where} .tip:visible").count() == 1
     page.click("#accept-above")
-    page.fill("#ask-value", "0")
+    page.fill("#ask-value", "100")
     page.wait_for_selector("#ask-choices:has-text('2 new intents')")
-    answer_dialog(page, "101")
-    page.wait_for_selector("#ask-problem:has-text('No new intent is that certain')")
-    answer_dialog(page, "0")
+    answer_dialog(page, "-1")
+    page.wait_for_selector("#ask-problem:has-text('Of no new intent so few')")
+    answer_dialog(page, "100")
     said(page, "Accepted 2 intents")
     page.select_option("#show", "new")
     page.wait_for_selector(".new-intents:has-text('None.')")

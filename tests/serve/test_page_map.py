@@ -78,7 +78,7 @@ def test_the_map_has_names_a_legend_and_the_text_at_the_pointer(page):
     page.click("button:has-text('Show all intents')")
     page.hover("h1")
     wait_for_names(page, ".+, .+")
-    for by, entry in (("certainty", "95 % and more"), ("decision", "checked by a person")):
+    for by, entry in (("certainty", "fairly sure"), ("decision", "checked by a person")):
         page.select_option("#colour-by", by)
         page.wait_for_selector(f".legend li:has-text('{entry}')")
     open_map(page, first)  # as the view of an intent leads here

@@ -168,7 +168,7 @@ def test_intents_are_found_anew_in_two_files(page, themed, tmp_path):
     page.wait_for_selector("#other-logs", state="attached")
     choose(page, "other-logs", "logs.txt", "\n".join(logs))
     choose(page, "known-file", "known.csv", "text,label\n" + "".join(f'"{text}",{label}\n' for text, label in known))
-    card = section(page, "Start anew")
+    card = section(page, "Intents of other data")
     card.locator(".preview >> nth=1").wait_for()
     assert f"{len(known)} utterances of 3 intents" in card.inner_text()
     card.locator("summary").click()

@@ -17,10 +17,9 @@ export const PALETTE = [
 export const GREY = "#8b949e"; // known intents, and what belongs to no intent
 /** @type {[number, string][]} Colours of probabilities below a limit. */
 export const CERTAINTY = [
-  [0.5, "#b3261e"],
-  [0.7, "#e07b39"],
+  [0.3, "#b3261e"],
+  [0.6, "#e07b39"],
   [0.85, "#d9a400"],
-  [0.95, "#6aa56a"],
   [Infinity, "#0a7a5a"],
 ];
 export const DECISION = { none: "#b3261e", new: "#e69f00", accepted: "#009e73", checked: "#0072b2", known: GREY };

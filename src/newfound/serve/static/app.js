@@ -165,5 +165,5 @@ sessionStorage.removeItem("newfound-place");
 if (place && !location.hash) history.replaceState(null, "", place);
 for (const a of document.querySelectorAll("a[href='/login']")) a.addEventListener("click", rememberPlace);
 acceptDroppedLogs();
-fill(byId("term-error"), term("expectedError"));
+fill(byId("term-error"), term("wrong"));
 show({ navigated: true }).then(listenLater);

@@ -2,11 +2,10 @@
 import { decide } from "./decisions.js";
 import { ask, askIntent, conclude, confirm } from "./dialogs.js";
 import { bullets, button, byId, el, fill, quiet } from "./dom.js";
-import { percent } from "./format.js";
-import { intentNamed, intents, known } from "./store.js";
+import { errorOf, intentNamed, intents, known, wrongIn } from "./store.js";
 import { t } from "./strings.js";
 
-const DEFAULT_MIN_PERCENT = "90"; // of "accept all above"
+const DEFAULT_MAX_WRONG = "10"; // of 100, in "accept all sure ones"
 
 /**
  * What can be done with the selected intents.
@@ -68,23 +67,21 @@ function mergeSeveral(/** @type {string[]} */ some, /** @type {() => void} */ af
   });
 }
 
-/** Accept all new intents whose certainty is at least a number that is asked for. */
+/** Accept all new intents of which at most so many of 100 utterances are probably wrong. */
 export function acceptAbove() {
   const above = (/** @type {string} */ typed) => {
     const limit = Number(typed.replace(/%/, "").replace(",", ".")) / 100;
-    return Number.isFinite(limit)
-      ? intents().filter((i) => i.status === "new" && i.certainty !== null && i.certainty >= limit)
-      : [];
+    return Number.isFinite(limit) ? intents().filter((i) => i.status === "new" && errorOf(i) <= limit) : [];
   };
   const line = (/** @type {Intent} */ i) => {
     const [example] = known.details.get(i.name)?.examples ?? [];
-    const facts = ` ${percent(i.certainty)} · ${t("utterances", { n: i.size })}`;
+    const facts = ` ${t("wrong.of", { wrong: wrongIn(i), n: i.size })}`;
     return [el("strong", i.name), facts, quiet(example ? ` · ${t("quoted", { text: example })}` : "")];
   };
   ask({
     title: t("above.title"),
     label: t("above.label"),
-    value: DEFAULT_MIN_PERCENT,
+    value: DEFAULT_MAX_WRONG,
     ok: t("above.ok"),
     onInput: (typed) => {
       const some = above(typed);

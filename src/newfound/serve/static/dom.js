@@ -117,7 +117,7 @@ export const bullets = (items, attributes = {}) =>
   el(
     "ul",
     attributes,
-    items.map((item) => el("li", item)),
+    items.map((item) => el("li", { dir: "auto" }, item)),
   );
 
 /** @typedef {[heading: Child, kind?: string]} Column The kind is the class of its cells. */

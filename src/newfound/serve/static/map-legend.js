@@ -2,7 +2,7 @@
 import { bullets, button, el, quiet } from "./dom.js";
 import { count } from "./format.js";
 import { CERTAINTY, DECISION, GREY } from "./palette.js";
-import { spot } from "./parts.js";
+import { SURE, spot } from "./parts.js";
 import { intentNamed } from "./store.js";
 import { t } from "./strings.js";
 import { tally } from "./utterances.js";
@@ -25,14 +25,7 @@ const legendEntry = (colour, label, extra = "") => [spot(colour), " ", label, " 
 /** @param {Child[]} entries */
 const legendList = (entries) => bullets(entries, { class: "plain legend" });
 
-export function certaintyLegend() {
-  const label = (/** @type {number} */ k) => {
-    const [from, to] = [CERTAINTY[k - 1]?.[0], CERTAINTY[k][0]].map((limit) => Math.round(100 * (limit ?? 0)));
-    if (k === 0) return t("map.below", { to });
-    return k < CERTAINTY.length - 1 ? t("map.between", { from, to }) : t("map.andMore", { from });
-  };
-  return legendList(CERTAINTY.map(([, colour], k) => legendEntry(colour, label(k))));
-}
+export const certaintyLegend = () => legendList(CERTAINTY.map(([, colour], k) => legendEntry(colour, t(SURE[k]))));
 
 /** @param {Map<keyof typeof DECISION, number>} sizes */
 export function decisionLegend(sizes) {

@@ -1,26 +1,33 @@
 // Parts that several views are made of.
 import { el, quiet } from "./dom.js";
 import { percent } from "./format.js";
+import { CERTAINTY } from "./palette.js";
 import { address } from "./router.js";
 import { colourOf } from "./store.js";
 import { breakable, t } from "./strings.js";
 
-const MIN_SHARES = { mid: 0.7, high: 0.85 }; // of a meter's colours
+export const SURE = /** @type {const} */ (["sure.unlikely", "sure.not", "sure.fairly", "sure.sure"]); // as in CERTAINTY
 let terms = 0;
-
-/** @typedef {"certainty" | "expectedError"} Term */
 
 /**
  * A word that explains itself on hover, focus or touch.
- * @param {Term} word
+ * @param {"sure" | "wrong"} word
  */
-export function term(word, shown = t(`term.${word}`)) {
+export function term(word) {
   const id = `term-${++terms}`;
   return el("span", { class: "term" }, [
-    el("button", { type: "button", class: "word", "aria-describedby": id }, shown),
+    el("button", { type: "button", class: "word", "aria-describedby": id }, t(`term.${word}`)),
     el("span", { class: "tip", role: "tooltip", id }, t(`meaning.${word}`)),
   ]);
 }
+/**
+ * How sure the model is, in a word; the probability is its title.
+ * @param {number} probability
+ */
+export const sureness = (probability) =>
+  el("span", { class: "sure", title: t("sure.share", { share: percent(probability) }) }, sureWord(probability));
+/** @param {number} probability */
+export const sureWord = (probability) => t(SURE[CERTAINTY.findIndex(([limit]) => probability < limit)]);
 
 /** @param {Status} status */
 export const tag = (status) => el("span", { class: `tag ${status}` }, t(`status.${status}`));
@@ -56,20 +63,6 @@ export const dot = (name) => spot(colourOf(name));
  * @returns {Child}
  */
 export const named = (name) => (name === null ? quiet(t("noIntent")) : [dot(name), " ", intentLink(name)]);
-
-/**
- * A bar and its number; a dash without a bar where it is not known.
- * @param {number | null} share
- * @param {string} label
- */
-export function meter(share, label) {
-  const length = share ?? 0;
-  const level = length < MIN_SHARES.mid ? "low" : length < MIN_SHARES.high ? "mid" : "high";
-  return el("span", { class: "meter", title: label }, [
-    el("span", { class: "track", "aria-hidden": "true" }, bar(level, length)),
-    el("span", { class: "value" }, percent(share)),
-  ]);
-}
 
 /**
  * A bar for a share of the logs, beside the largest one.

@@ -106,7 +106,8 @@ function draw(/** @type {string} */ name, /** @type {View} */ made) {
   const scrolled = scrollY;
   const focused = document.activeElement?.id;
   fill(view, made.content);
-  if (made.asks !== asked) beginReading();
+  const isNewQuestion = made.asks !== asked;
+  if (isNewQuestion) beginReading();
   asked = made.asks;
   document.title = made.title ? `${made.title} · ${title}` : title;
   if (isArriving) {
@@ -118,6 +119,7 @@ function draw(/** @type {string} */ name, /** @type {View} */ made) {
     scrollTo(0, scrolled);
     if (focused && document.activeElement?.id !== focused) byId(focused)?.focus({ preventScroll: true });
   }
+  if (isNewQuestion && made.asks) view.querySelector(".big")?.focus({ preventScroll: true }); // and readers say it
 }
 
 /** @param {string} part */

@@ -1,7 +1,6 @@
 // What the page knows of the review, and what the reviewer has typed but not sent.
 import { get } from "./api.js";
 import { byId } from "./dom.js";
-import { percent } from "./format.js";
 import { intentColour } from "./palette.js";
 import { t } from "./strings.js";
 
@@ -22,12 +21,12 @@ export async function refresh() {
   if (known.state && latest.model !== known.state.model) return; // another model: the news lead to a page of its own
   known.state = latest;
   known.doubtful = worstFifth(latest.intents);
-  const { accepted, new: n, checked, expected_error: error } = latest.progress;
+  const { accepted, new: n, checked, logs, expected_error: error } = latest.progress;
   byId("progress").hidden = false;
   byId("bar").value = n ? accepted / n : 1;
   byId("progress-text").textContent =
     `${t("progress.accepted", { accepted, n })} · ${t("progress.checked", { n: checked })}`;
-  byId("expected-error").textContent = percent(error);
+  byId("expected-error").textContent = t("wrong.about", { n: Math.round(error * logs) });
 }
 
 /** @param {Intent[]} all */
@@ -35,11 +34,11 @@ function worstFifth(all) {
   const some = all.filter((i) => i.status !== "known").sort((a, b) => errorOf(b) - errorOf(a));
   return new Set(some.slice(0, Math.round(some.length / 5)).map((i) => i.name));
 }
-/** @param {Intent} i */
-const errorOf = (i) => i.expected_error ?? 1;
+/** @param {Pick<Intent, "expected_error">} i */
+export const errorOf = (i) => i.expected_error ?? 1;
 /**
  * How many utterances of an intent are probably wrong.
- * @param {Intent} i
+ * @param {Pick<Intent, "expected_error" | "size" | "labelled">} i
  */
 export const wrongIn = (i) => Math.round(errorOf(i) * (i.size - i.labelled));
 

@@ -1,8 +1,8 @@
 // A job as it is shown: its steps while it runs, how it ended, and what came of it.
 import { sentence } from "./api.js";
 import { bullets, button, el, fill, fold, quietLine, row, section, table } from "./dom.js";
-import { percent } from "./format.js";
 import { knownCheck, term } from "./parts.js";
+import { state } from "./store.js";
 import { t } from "./strings.js";
 
 const MAX_NAMES = 12;
@@ -107,12 +107,14 @@ export function donePanel(training, serve) {
 
 const fact = (/** @type {Child} */ label, /** @type {Child} */ value) => [el("dt", label), el("dd", value)];
 
-/** @param {{ expected_error_before: number, expected_error_after: number }} c */
-const expectedErrors = (c) =>
-  fact(
-    term("expectedError", t("changes.expectedError")),
-    t("changes.beforeAndNow", { before: percent(c.expected_error_before), now: percent(c.expected_error_after) }),
-  );
+/**
+ * @param {{ expected_error_before: number, expected_error_after: number }} c
+ * @param {number} n The number of utterances now.
+ */
+const probablyWrong = ({ expected_error_before: before, expected_error_after: now }, n) => {
+  const counts = { before: Math.round(before * state().progress.logs), now: Math.round(now * n) };
+  return fact(term("wrong"), t("changes.beforeAndNow", counts));
+};
 
 /** @param {Changes} c */
 function changes(c) {
@@ -125,7 +127,7 @@ function changes(c) {
       fact(t("intents.title"), t("changes.beforeAndNow", { before: c.intents_before, now: c.intents_after })),
       c.now_known.length > 0 && fact(t("changes.known"), names(c.now_known)),
       c.gone.length > 0 && fact(t("changes.gone"), names(c.gone)),
-      expectedErrors(c),
+      probablyWrong(c, c.utterances),
       c.reclustered > 0 && fact(t("changes.followed"), t("changes.followers", { n: c.reclustered })),
       fact(t("changes.moved"), t("changes.of", { some: c.moved, all: c.utterances })),
     ]),
@@ -146,14 +148,14 @@ function movedExamples({ examples, moved }) {
   return fold(title, table([[t("file.utterance")], [t("changes.before")], [t("changes.now")]], rows), false);
 }
 
-/** @param {NonNullable<Discovered["changes"]>} c */
-const updated = (c) =>
+/** @type {(c: NonNullable<Discovered["changes"]>, n: number) => HTMLElement} */
+const updated = (c, n) =>
   el("dl", [
     c.new.length > 0 && fact(t("changes.new"), names(c.new)),
     c.found_again.length > 0 && fact(t("changes.foundAgain"), names(c.found_again)),
     c.lost.length > 0 && fact(t("changes.lost"), names(c.lost)),
     c.answers > 0 && fact(t("changes.keptAnswers"), String(c.answers)),
-    expectedErrors(c),
+    probablyWrong(c, n),
   ]);
 
 /** @param {Discovered} d */
@@ -163,6 +165,6 @@ const discovered = ({ changes: c, ...d }) => [
     ` ${t("discovered.in", { n: d.utterances })}`,
     d.known > 0 && ` ${t("discovered.known", { n: d.known })}`,
   ]),
-  c ? updated(c) : d.new.length > 0 && el("p", names(d.new)),
+  c ? updated(c, d.utterances) : d.new.length > 0 && el("p", names(d.new)),
   knownCheck(d.known_check),
 ];

@@ -3,9 +3,8 @@ import { get } from "./api.js";
 import { attempt } from "./decisions.js";
 import { askAndMake, askAndMove, askAndMoveToNone } from "./dialogs.js";
 import { button, checkbox, el, fill, lastOf, linkButton, quiet, quietLine } from "./dom.js";
-import { percent } from "./format.js";
 import { askAbout, losses } from "./losses.js";
-import { named } from "./parts.js";
+import { named, sureness } from "./parts.js";
 import { address, show } from "./router.js";
 import { t } from "./strings.js";
 
@@ -105,12 +104,11 @@ export function utteranceList(page, options) {
         box.checked = !box.checked;
         choose(at, event.shiftKey);
       };
-      const certainty = u.intent === null ? "" : percent(u.probability);
-      const fact = u.checked ? t("checked") : u.labelled ? t("labelled") : certainty;
+      const fact = u.checked ? t("checked") : u.labelled ? t("labelled") : u.intent !== null && sureness(u.probability);
       const text = [u.text, u.count > 1 && quiet(` ×${u.count}`)];
       const item = el("li", [
         box,
-        el("span", { class: "text", onclick: pressText, onmousedown: keepFromMarking }, text),
+        el("span", { class: "text", dir: "auto", onclick: pressText, onmousedown: keepFromMarking }, text),
         el("span", { class: "facts" }, [withIntent && named(u.intent), " ", quiet(fact)]),
         el("span", { class: "row" }, actionsOn(u, from)),
       ]);

@@ -49,7 +49,7 @@ export async function auditView() {
     });
   const card = () =>
     el("div", { class: "card stage" }, [
-      el("p", { class: "big" }, question.text),
+      el("p", { class: "big", dir: "auto", tabindex: -1 }, question.text),
       el("p", rich("audit.question", { intent: named(question.intent) })),
       bullets(question.examples, { class: "quiet" }),
       row(

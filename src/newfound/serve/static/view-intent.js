@@ -5,11 +5,11 @@ import { ask, askIntent, conclude } from "./dialogs.js";
 import { bullets, button, byId, el, fold, keyed, linkButton, quiet, quietLine, row } from "./dom.js";
 import { percent } from "./format.js";
 import { say } from "./messages.js";
-import { ago, dot, intentLink, meter, tag, term } from "./parts.js";
+import { ago, dot, intentLink, tag, term } from "./parts.js";
 import { linePlot } from "./plot.js";
 import { address, go } from "./router.js";
-import { draft, forgetDrafts, hasDrafts, intentNamed, isIntent, limits } from "./store.js";
-import { rich, t } from "./strings.js";
+import { draft, forgetDrafts, hasDrafts, intentNamed, isIntent, limits, wrongIn } from "./store.js";
+import { breakable, rich, t } from "./strings.js";
 import { selectionIn, titleOf, utteranceList, utterancesAt } from "./utterances.js";
 import { listAddress, order } from "./view-intents.js";
 
@@ -54,7 +54,7 @@ export async function intentView(name) {
     onNews: () => !hasDrafts() && !selection.size, // what was typed or selected stays
     content: [
       steps(at >= 0 && quiet(t("intent.position", { at: at + 1, count: all.length }))),
-      el("h2", [dot(name), " ", name, " ", tag(i.status)]),
+      el("h2", [dot(name), " ", breakable(name), " ", tag(i.status)]),
       summary(i),
       i.volume && volume(i.volume),
       actions(i, next, nextToDecide(all, at)),
@@ -110,7 +110,7 @@ const stepLink = (/** @type {string} */ label, /** @type {string} */ target, /**
 const summary = (i) =>
   el("p", { class: "meta" }, [
     [t("utterances", { n: i.size }), " · "],
-    [term("certainty"), " ", meter(i.certainty, t("term.certainty")), " · "],
+    [t("wrong.about", { n: wrongIn(i) }), " ", term("wrong"), " · "],
     quiet(i.keywords.join(", ")),
   ]);
 

@@ -2,17 +2,16 @@
 import { acceptAbove, bulkBar } from "./bulk.js";
 import { accept } from "./decisions.js";
 import { bullets, button, byId, el, fill, fold, kbd, quiet, quietLine, table, tableRow } from "./dom.js";
-import { percent } from "./format.js";
 import { dot, intentLink, selectControl, shareBar, tag, term } from "./parts.js";
 import { resizeCard } from "./resize.js";
 import { address, go } from "./router.js";
-import { intentNamed, intents, known, loadDetails, state, wrongIn } from "./store.js";
+import { errorOf, intentNamed, intents, known, loadDetails, state, wrongIn } from "./store.js";
 import { rich, t } from "./strings.js";
 
 const MILLISECONDS_TO_WAIT_FOR_DETAILS = 1500;
 const EXAMPLES_IN_A_LINE = 2;
 
-/** @typedef {"attention" | "size" | "certainty" | "name" | "group"} SortBy */
+/** @typedef {"attention" | "size" | "wrong" | "name" | "group"} SortBy */
 /** @typedef {"all" | "attention" | "new" | "accepted" | "same" | "two" | "doubtful"} Shown */
 const DEFAULTS = { words: "", show: /** @type {Shown} */ ("all"), sort: /** @type {SortBy} */ ("attention") };
 const chosen = { ...DEFAULTS };
@@ -37,8 +36,6 @@ export function listAddress(some = chosen) {
 /** @param {Intent} i */
 const details = (i) => known.details.get(i.name);
 /** @param {Intent} i */
-const certaintyOf = (i) => i.certainty ?? 0;
-/** @param {Intent} i */
 const isDoubtful = (i) => known.doubtful.has(i.name);
 /** @param {Intent} i */
 const isFlagged = (i) => i.status === "new" && Boolean(details(i)?.merge || details(i)?.separation || isDoubtful(i));
@@ -47,9 +44,9 @@ const rank = (i) => (i.status === "new" ? (isFlagged(i) ? 0 : 1) : 2);
 
 /** @type {Record<SortBy, (a: Intent, b: Intent) => number>} */
 const SORTS = {
-  attention: (a, b) => rank(a) - rank(b) || certaintyOf(a) - certaintyOf(b),
+  attention: (a, b) => rank(a) - rank(b) || errorOf(b) - errorOf(a),
   size: (a, b) => b.size - a.size,
-  certainty: (a, b) => certaintyOf(a) - certaintyOf(b),
+  wrong: (a, b) => wrongIn(b) - wrongIn(a),
   name: (a, b) => a.name.localeCompare(b.name),
   group: (a, b) => Number(!a.path) - Number(!b.path) || groupOf(a).localeCompare(groupOf(b)) || b.size - a.size,
 };
@@ -230,7 +227,7 @@ const commonColumns = () => [
   [t("intent"), "who-is"],
   [t("intents.examples"), "examples-cell"],
   [t("intents.traffic"), "traffic"],
-  [term("certainty", t("intents.certainty")), "certain number"],
+  [term("wrong"), "certain number"],
 ];
 
 /** @type {(columns: import("./dom.js").Column[], i: Intent, cells: Child[]) => HTMLElement} */
@@ -251,7 +248,7 @@ function intentCells(i) {
     ],
     bullets(examples, { class: "examples" }),
     shareBar(i.share, largestShare(), i.status === "known", size),
-    percent(i.certainty),
+    String(wrongIn(i)),
   ];
 }
 

@@ -3,10 +3,9 @@ import { get } from "./api.js";
 import { attempt, haveSeenLatest, isBusy } from "./decisions.js";
 import { isOpen } from "./dialogs.js";
 import { button, checkbox, el, fill, fold, kbd, lastOf, quiet, quietLine } from "./dom.js";
-import { percent } from "./format.js";
 import { certaintyLegend, decisionLegend, groupOf, intentLegend } from "./map-legend.js";
 import { DECISION, GREY, PALETTE, certaintyColour } from "./palette.js";
-import { selectControl, spot } from "./parts.js";
+import { selectControl, spot, sureWord } from "./parts.js";
 import { scatter } from "./scatter.js";
 import { colourOf, limits, state } from "./store.js";
 import { rich, t } from "./strings.js";
@@ -116,7 +115,7 @@ export async function mapView(name) {
     card.hidden = i === null;
     if (i === null) return;
     const [id, intent] = [data.ids[i], data.intentOf[i]];
-    const probable = intent >= 0 && t("map.probable", { share: percent(data.probability[i]) });
+    const probable = intent >= 0 && sureWord(data.probability[i]);
     const fact = data.checked[i] ? t("map.kind.checked") : probable;
     write();
     if (texts.has(id)) return;
@@ -238,7 +237,7 @@ export async function mapView(name) {
     }, milliseconds);
   }
 
-  const options = { intent: t("map.byIntent"), certainty: t("term.certainty"), decision: t("map.byDecision") };
+  const options = { intent: t("map.byIntent"), certainty: t("term.sure"), decision: t("map.byDecision") };
   const by = selectControl("colour-by", t("map.colourBy"), options, chosen.by, (value) => {
     chosen.by = value;
     drawLegend();

@@ -2,8 +2,7 @@
 import { get } from "./api.js";
 import { decide, merger, move, undo } from "./decisions.js";
 import { button, el, kbd, linkButton, quiet, quietLine, row, table } from "./dom.js";
-import { percent } from "./format.js";
-import { dot, intentLink, named, tag } from "./parts.js";
+import { dot, intentLink, named, sureness, tag } from "./parts.js";
 import { address, show } from "./router.js";
 import { intentNamed } from "./store.js";
 import { rich, t } from "./strings.js";
@@ -16,7 +15,7 @@ export async function pairsView() {
   const rows = pairs.map(({ first, second, expected }) => [
     named(first),
     named(second),
-    String(expected),
+    t("wrong.about", { n: Math.round(expected) }),
     linkButton(address("pair", first, second), t("sideBySide")),
   ]);
   return {
@@ -50,11 +49,18 @@ export async function pairView(/** @type {string} */ first, /** @type {string} *
     utterances.map((u, k) => {
       const other = names[1 - side];
       const label = t("pairs.moveTo", { text: u.text, name: other });
-      const facts = t("pairs.facts", { here: percent(u.probability), there: percent(u.other) });
+      const facts = rich("pairs.facts", { here: sureness(u.probability), there: sureness(u.other) });
       return el("li", { onclick: () => mark(side, k) }, [
-        el("span", { class: "text" }, u.text),
+        el("span", { class: "text", dir: "auto" }, u.text),
         el("span", { class: "facts quiet" }, facts),
-        button(side ? "←" : "→", () => put(u, other), { "aria-label": label, class: "small" }),
+        button(
+          [
+            el("span", { class: "wide" }, side ? "←" : "→"),
+            el("span", { class: "narrow" }, t("pairs.moveToName", { name: other })),
+          ],
+          () => put(u, other),
+          { "aria-label": label, class: "small" },
+        ),
       ]);
     }),
   );

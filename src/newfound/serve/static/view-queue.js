@@ -4,12 +4,12 @@ import { get } from "./api.js";
 import { attempt, isSending, move, once, recordAt, sendLater, undo, whenSent } from "./decisions.js";
 import { askAndMake, askAndMove, askName, conclude, confirm } from "./dialogs.js";
 import { bullets, button, el, kbd, keyed, linkButton, quietLine, row } from "./dom.js";
-import { percent } from "./format.js";
+import { count, percent } from "./format.js";
 import { say } from "./messages.js";
-import { dot, term } from "./parts.js";
+import { dot, sureness, term } from "./parts.js";
 import { show } from "./router.js";
 import { intentNamed, isIntent, known, limits, loadDetails, mine, state } from "./store.js";
-import { rich, t } from "./strings.js";
+import { breakable, rich, t } from "./strings.js";
 
 /** @typedef {QueueItem & { seen: number }} Question `seen` is the version that it was fetched at. */
 
@@ -95,7 +95,7 @@ export async function queueView() {
     content: [
       head(error),
       el("div", { class: "card stage" }, [
-        el("p", { class: "big" }, u.text),
+        el("p", { class: "big", dir: "auto", tabindex: -1 }, u.text),
         u.asks_about === null ? quietLine(t("queue.which")) : isSame(u.asks_about),
         bullets(answers.map(answerButton), { class: "answers" }),
         row(
@@ -267,12 +267,12 @@ function answerButton({ letter, label, name, share, isAssigned, act }) {
       letter === null ? el("span") : kbd(letter),
       el("span", { class: "label" }, [
         name !== null && [dot(name), " "],
-        label,
+        breakable(label),
         isAssigned && el("small", t("queue.assigned")),
       ]),
       bullets(examples, { class: "examples" }),
       el("span", { class: "facts" }, [
-        share !== null && el("strong", percent(share)),
+        share !== null && el("strong", sureness(share)),
         intent && (share === null ? sizeOf(intent.name) : t("queue.traffic", { share: percent(intent.share) })),
       ]),
     ],
@@ -287,13 +287,13 @@ const actionButton = ({ letter, label, act }) => button(keyed(letter ?? "", labe
 /** @param {number} error */
 function head(error) {
   const { done, of, errorAtStart: before } = round;
-  const values = { term: term("expectedError"), error: percent(error) };
-  const fell = before !== null && percent(before) !== percent(error);
+  const [now, then] = [error, before ?? error].map((share) => Math.round(share * state().progress.logs));
+  const values = { term: term("wrong"), n: count(now) };
   return el("div", { class: "stage-head" }, [
     el("h2", t("queue.heading")),
     el("progress", { max: of || 1, value: done, "aria-label": t("queue.done", { done, of }) }),
     el("span", t("queue.done", { done, of })),
-    el("span", fell ? rich("queue.errorFell", { ...values, before: percent(before) }) : rich("queue.error", values)),
+    el("span", now < then ? rich("queue.errorFell", { ...values, before: count(then) }) : rich("queue.error", values)),
   ]);
 }
 

@@ -2,10 +2,9 @@
 import { post } from "./api.js";
 import { attempt } from "./decisions.js";
 import { bullets, button, el, fill, kbd, quiet, row, table, tableRow } from "./dom.js";
-import { percent } from "./format.js";
-import { meter, named, warning } from "./parts.js";
+import { named, sureness, warning } from "./parts.js";
 import { draft, limits } from "./store.js";
-import { t } from "./strings.js";
+import { rich, t } from "./strings.js";
 
 const MAX_CHARACTERS = 100_000; // of all texts together
 
@@ -60,7 +59,7 @@ const isUnlikeAll = (p) => p.outlier > limits().max_typical_outlier;
 /** @param {Explanation} e */
 function reasons(e) {
   const intents = e.top.map(({ intent, probability }) =>
-    el("li", { class: "row between" }, [el("span", named(intent)), meter(probability, t("probability"))]),
+    el("li", { class: "row between" }, [el("span", named(intent)), sureness(probability)]),
   );
   const utterances = e.utterances.map((u) => [
     u.text,
@@ -68,24 +67,25 @@ function reasons(e) {
     named(u.intent),
     quiet(` ${u.labelled_by} · ${t("try.similarity", { value: String(u.similarity) })}`),
   ]);
-  const words = e.words.map((w) => [
-    el("del", w.word),
-    ` ${percent(w.probability)}`,
-    w.intent !== e.intent && [" → ", named(w.intent)],
-  ]);
+  const words = e.words.map((w) =>
+    rich(w.intent === e.intent ? "try.lessSure" : "try.another", {
+      ...{ word: el("strong", w.word), intent: named(w.intent), sure: sureness(w.probability) },
+    }),
+  );
   return [
-    el("p", { class: "big" }, [named(e.intent), " ", quiet(percent(e.probability))]),
-    isUnlikeAll(e) && el("p", { class: "bad" }, t("try.unlikeAllWithScore", { score: e.outlier.toFixed(2) })),
+    el("p", { class: "big" }, [named(e.intent), " ", e.intent !== null && quiet(sureness(e.probability))]),
+    isUnlikeAll(e) && el("p", { class: "bad" }, t(e.intent === null ? "try.noIntent" : "try.unlikeAllIntents")),
     el("div", { class: "columns" }, [
       el("div", { class: "card" }, [el("h3", t("try.nearestIntents")), el("ul", { class: "plain" }, intents)]),
       el("div", { class: "card" }, [el("h3", t("try.nearestUtterances")), bullets(utterances, { class: "plain" })]),
-      words.length > 0 && el("div", { class: "card" }, [el("h3", t("try.why")), bullets(words, { class: "plain" })]),
+      words.length > 0 &&
+        el("div", { class: "card" }, [el("h3", t("try.without")), bullets(words, { class: "plain" })]),
     ]),
   ];
 }
 
 /** @type {import("./dom.js").Column[]} */
-const COLUMNS = [[t("try.sentence")], [t("intent")], [t("try.probability"), "wide"], [t("try.why"), "action"]];
+const COLUMNS = [[t("try.sentence")], [t("intent")], [t("term.sure")], [t("try.why"), "action"]];
 
 const predictionTable = (/** @type {string[]} */ texts, /** @type {Prediction[]} */ predictions) => [
   el("h3", t("try.sentences", { n: texts.length })),
@@ -106,7 +106,7 @@ function predictionRows(/** @type {string} */ text, /** @type {Prediction} */ p)
   const line = tableRow(COLUMNS, [
     text,
     named(p.intent),
-    [meter(p.probability, t("probability")), isUnlikeAll(p) && warning(t("try.unlikeAll"))],
+    [p.intent !== null && sureness(p.probability), " ", isUnlikeAll(p) && warning(t("try.unlikeAll"))],
     button(t("try.why?"), explain, { "aria-label": t("try.whyText", { text }), class: "small" }),
   ]);
   return [line, detail];
