@@ -26,10 +26,7 @@ export function followPointer(/** @type {HTMLCanvasElement} */ canvas, /** @type
   let isDrawing = false;
   /** @type {Map<number, Place>} */
   const fingers = new Map(); // the pointers that touch the map
-  /**
-   * @param {MouseEvent} event
-   * @returns {Place}
-   */
+  /** @param {MouseEvent} event @returns {Place} */
   const at = (event) => [event.offsetX, event.offsetY];
 
   /** @param {WheelEvent} event */

@@ -50,20 +50,14 @@ export function labelWriter(context, width, height, ink, paper) {
   };
 }
 
-/**
- * A long name up to the end of a word.
- * @param {string} name
- */
+/** A long name up to the end of a word. @param {string} name */
 function shortened(name) {
   if (name.length <= MAX_LETTERS) return name;
   const end = name.slice(0, MAX_LETTERS).search(/[_\s/][^_\s/]*$/);
   return `${name.slice(0, end > MAX_LETTERS / 2 ? end : MAX_LETTERS)}…`;
 }
 
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {[x: number, y: number][]} line
- */
+/** @param {CanvasRenderingContext2D} context @param {[x: number, y: number][]} line */
 export function drawOutline(context, line) {
   context.beginPath();
   line.forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
@@ -73,20 +67,14 @@ export function drawOutline(context, line) {
   stroke(context, 1.5);
 }
 
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {[x: number, y: number]} place
- */
+/** @param {CanvasRenderingContext2D} context @param {[x: number, y: number]} place */
 export function drawRing(context, [x, y]) {
   context.beginPath();
   context.arc(x, y, 9, 0, 7);
   stroke(context, 2);
 }
 
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {[x: number, y: number]} place
- */
+/** @param {CanvasRenderingContext2D} context @param {[x: number, y: number]} place */
 export function drawCross(context, [x, y]) {
   context.beginPath();
   for (const direction of [1, -1]) {

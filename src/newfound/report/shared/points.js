@@ -74,10 +74,7 @@ export function pointPainter(canvas, onRestored) {
   };
 }
 
-/**
- * @param {WebGLRenderingContext} gl
- * @returns {Painter}
- */
+/** @param {WebGLRenderingContext} gl @returns {Painter} */
 function webglPainter(gl) {
   const program = gl.createProgram();
   for (const [type, source] of /** @type {[number, string][]} */ ([
@@ -142,10 +139,7 @@ function webglPainter(gl) {
   };
 }
 
-/**
- * @param {HTMLCanvasElement} canvas
- * @returns {Painter}
- */
+/** @param {HTMLCanvasElement} canvas @returns {Painter} */
 function canvasPainter(canvas) {
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   /** @type {Float32Array[]} */

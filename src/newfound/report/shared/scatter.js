@@ -93,11 +93,7 @@ export function scatter(canvas, options) {
       shift: [MARGIN * camera.scale + camera.x, MARGIN * camera.scale + camera.y],
     };
   }
-  /**
-   * @param {number} x
-   * @param {number} y
-   * @returns {Place}
-   */
+  /** @param {number} x @param {number} y @returns {Place} */
   function place(x, y) {
     const { scale, shift } = frame();
     return [x * scale[0] + shift[0], y * scale[1] + shift[1]];
@@ -330,10 +326,7 @@ export function scatter(canvas, options) {
     selected = new Set(some);
     mark();
   }
-  /**
-   * Show a part of the map as large as it can be.
-   * @param {number[]} some Points.
-   */
+  /** Show a part of the map as large as it can be. @param {number[]} some Points. */
   function zoomTo(some) {
     const [w, h] = size();
     const [x, y] = [points.x, points.y].map((axis) => some.map((i) => axis[i]).sort((a, b) => a - b));
@@ -350,11 +343,7 @@ export function scatter(canvas, options) {
     showsQuietNames = value;
     redraw(false);
   }
-  /**
-   * The points that are nearest to a point, itself first.
-   * @param {number} point
-   * @param {number} count
-   */
+  /** The points that are nearest to a point, itself first. @param {number} point @param {number} count */
   function neighbours(point, count) {
     const [x, y] = [points.x[point], points.y[point]];
     const reach = REACH_OF_NEIGHBOURS / camera.scale;

@@ -24,10 +24,7 @@ export const BACK = "newfound-back";
 const secretIn = (page) => /** @type {HTMLMetaElement | null} */ (page.querySelector("meta[name=csrf]"))?.content;
 let csrf = secretIn(document);
 
-/**
- * @param {string} path
- * @param {object} [body]
- */
+/** @param {string} path @param {object} [body] */
 async function send(path, body) {
   const isFile = body instanceof Blob;
   const type = isFile ? "application/octet-stream" : "application/json";
@@ -78,10 +75,7 @@ function inAddress(query = {}) {
   return pairs.length ? `?${new URLSearchParams(pairs)}` : "";
 }
 
-/**
- * @param {string} path
- * @param {object} [body] Without it, the request is a GET.
- */
+/** @param {string} path @param {object} [body] Without it, the request is a GET. */
 export async function request(path, body) {
   let response = await send(path, body);
   if (response.status === 403 && body !== undefined && (await renewSecret())) response = await send(path, body);

@@ -87,10 +87,7 @@ export function sendLater(send, after) {
 }
 addEventListener("beforeunload", (event) => isSending() && event.preventDefault());
 
-/**
- * A second click does not repeat a decision that is under way.
- * @param {() => unknown} action
- */
+/** A second click does not repeat a decision that is under way. @param {() => unknown} action */
 export async function once(action) {
   if (busy) return;
   busy = true;
@@ -160,10 +157,7 @@ export async function reportDone(message, entries, next) {
  * @typedef {[decisions: Decision[], message: string, next?: string]} Step
  */
 
-/**
- * @param {Step} step
- * @param {() => void} [onRecorded]
- */
+/** @param {Step} step @param {() => void} [onRecorded] */
 export async function carryOut([decisions, message, next], onRecorded) {
   await reportDone(message, await recordAt("/v1/review/decisions", { decisions }, onRecorded), next);
 }
@@ -179,10 +173,7 @@ export async function decide(...step) {
   return isDone;
 }
 
-/**
- * @param {string} intent
- * @param {string} [next] Address of the view to go to.
- */
+/** @param {string} intent @param {string} [next] Address of the view to go to. */
 export const accept = (intent, next) => decide([{ accept: { intent } }], t("said.accepted", { name: intent }), next);
 
 /** @type {(name: string, into: string) => Step} */

@@ -30,10 +30,7 @@ const MAX_CORRECTIONS = 3;
  * @property {(value: string) => Submitted} submit If it throws, the dialog shows the error.
  */
 
-/**
- * What a click on a choice does with its name.
- * @type {(name: string) => unknown}
- */
+/** What a click on a choice does with its name. @type {(name: string) => unknown} */
 let choose = () => {};
 /** @type {import("./api.js").Refusal | null} */
 let refused = null; // why the last answer was not accepted, if somebody else had decided otherwise
@@ -55,10 +52,7 @@ export async function ask(question) {
   if (mine() || (await askName())) await pose(question);
 }
 
-/**
- * @param {Question} question
- * @returns {Promise<void>} Resolves when the dialog is closed.
- */
+/** @param {Question} question @returns {Promise<void>} Resolves when the dialog is closed. */
 async function pose(question) {
   const { hasInput = true, onInput, submit } = question;
   refused = null;
@@ -109,10 +103,7 @@ function fillDialog({ title, label = "", value = "", quotes = [], total, note, o
   input.value = value;
 }
 
-/**
- * Close the dialog unless an action fails or returns false.
- * @param {() => Submitted} action
- */
+/** Close the dialog unless an action fails or returns false. @param {() => Submitted} action */
 async function closeAfter(action) {
   refused = null;
   try {
@@ -215,12 +206,7 @@ export function askIntent({ except = [], mayCreate = true, submit, likely, ...qu
  */
 /** @typedef {import("./losses.js").Selection} Selection */
 
-/**
- * @param {string} to
- * @param {boolean} create
- * @param {MoveOptions} options
- * @param {Promise<Selection>} selection
- */
+/** @param {string} to @param {boolean} create @param {MoveOptions} options @param {Promise<Selection>} selection */
 async function put(to, create, { after, ids, send }, selection) {
   if (send) return send(to, create, create ? t("said.made", { name: to }) : t("said.moved", { name: to }));
   const { losses: all } = await selection;
@@ -272,11 +258,7 @@ export function askAndMake(texts, options) {
   });
 }
 
-/**
- * Put utterances into no intent; one alone without a question.
- * @param {string[]} texts
- * @param {MoveOptions} options
- */
+/** Put utterances into no intent; one alone without a question. @param {string[]} texts @param {MoveOptions} options */
 export function askAndMoveToNone(texts, { ids, after }) {
   const submit = () => conclude([[move({ ids }, null)], t("said.noneNow", { n: ids.length })], after);
   if (ids.length === 1) return once(submit);

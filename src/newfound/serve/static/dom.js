@@ -25,10 +25,7 @@ export function el(tag, attributes, children) {
   return node;
 }
 
-/**
- * @param {Attributes | Child} value
- * @returns {value is Attributes}
- */
+/** @param {Attributes | Child} value @returns {value is Attributes} */
 const isAttributes = (value) => Object.getPrototypeOf(value ?? "") === Object.prototype;
 
 /**
@@ -46,18 +43,10 @@ export function fill(node, ...children) {
   node.replaceChildren(...present);
 }
 
-/**
- * An element of the page that is always there.
- * @param {string} id
- * @returns {any}
- */
+/** An element of the page that is always there. @param {string} id @returns {any} */
 export const byId = (id) => document.getElementById(id);
 
-/**
- * @param {Child} label
- * @param {() => unknown} action
- * @param {Attributes} [attributes]
- */
+/** @param {Child} label @param {() => unknown} action @param {Attributes} [attributes] */
 export const button = (label, action, attributes) =>
   el("button", { type: "button", onclick: action, ...attributes }, label);
 
@@ -69,23 +58,11 @@ export const quietLine = (...children) => el("p", { class: "quiet" }, children);
 export const kbd = (key) => el("kbd", key);
 /** @param {Child[]} children */
 export const row = (...children) => el("div", { class: "row" }, children);
-/**
- * What a key does as well, on a button.
- * @param {string} key
- * @param {Child} label
- */
+/** What a key does as well, on a button. @param {string} key @param {Child} label */
 export const keyed = (key, label) => [kbd(key), " ", label];
-/**
- * A link that looks like a button.
- * @param {string} href
- * @param {string} label
- */
+/** A link that looks like a button. @param {string} href @param {string} label */
 export const linkButton = (href, label, attributes = {}) => el("a", { class: "button", href, ...attributes }, label);
-/**
- * A part of a view under its title.
- * @param {string} title
- * @param {Child} content
- */
+/** A part of a view under its title. @param {string} title @param {Child} content */
 export const section = (title, content, attributes = {}) =>
   el("section", { "aria-label": title, ...attributes }, [el("h3", title), content]);
 /**
@@ -134,10 +111,7 @@ export function table(columns, rows, attributes = {}) {
   const body = rows.map((cells) => (Array.isArray(cells) ? tableRow(columns, cells) : cells));
   return el("table", attributes, [el("thead", el("tr", headings)), el("tbody", body)]);
 }
-/**
- * @param {Column[]} columns
- * @param {Child[]} cells
- */
+/** @param {Column[]} columns @param {Child[]} cells */
 export const tableRow = (columns, cells, attributes = {}) =>
   el(
     "tr",

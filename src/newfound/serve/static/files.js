@@ -64,10 +64,7 @@ export class Slot {
 /** @param {number} bytes */
 const megabytes = (bytes) => `${Math.round(bytes / 2 ** 20)} MB`;
 
-/**
- * @param {File} file
- * @returns {Promise<Blob>}
- */
+/** @param {File} file @returns {Promise<Blob>} */
 async function packed(file) {
   const name = file.name.toLowerCase();
   try {
@@ -126,11 +123,7 @@ function chosen(/** @type {Slot} */ s, /** @type {string} */ name, /** @type {st
   return [head, s.isReady ? holds(s, s.preview) : isUnclear(s, s.preview)];
 }
 
-/**
- * What a usable file holds.
- * @param {Slot} s
- * @param {FilePreview} p
- */
+/** What a usable file holds. @param {Slot} s @param {FilePreview} p */
 function holds(s, p) {
   const hasLabels = p.label_column !== null;
   const columns = [p.columns.length ? p.text_column : t("file.utterance"), p.label_column];
@@ -152,11 +145,7 @@ function holds(s, p) {
   ];
 }
 
-/**
- * Why a file cannot be used as it is, and what would make it usable.
- * @param {Slot} s
- * @param {FilePreview} p
- */
+/** Why a file cannot be used as it is, and what would make it usable. @param {Slot} s @param {FilePreview} p */
 function isUnclear(s, p) {
   const roles = ROLES.filter((role) => p.remedies.includes(`${role}_column`));
   return [
@@ -166,11 +155,7 @@ function isUnclear(s, p) {
   ];
 }
 
-/**
- * @param {Slot} s
- * @param {FilePreview} p
- * @param {(typeof ROLES)[number][]} roles
- */
+/** @param {Slot} s @param {FilePreview} p @param {(typeof ROLES)[number][]} roles */
 function columnChoices(s, p, roles) {
   if (p.columns.length < 2 || !roles.length) return null;
   const choice = (/** @type {(typeof ROLES)[number]} */ role) => {

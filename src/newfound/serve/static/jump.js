@@ -16,10 +16,7 @@ const list = byId("jump-choices");
 let shown = [];
 let at = 0;
 
-/**
- * @param {string} typed
- * @returns {Target[]}
- */
+/** @param {string} typed @returns {Target[]} */
 function targets(typed) {
   const wanted = typed.trim().toLowerCase();
   const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("nav a"));

@@ -7,21 +7,14 @@ import { rich, t } from "./strings.js";
 const MAX_INTENTS = 6;
 
 /** @typedef {Posts["/v1/review/selection"]["answer"]} Selection */
-/**
- * Which intents utterances belong to now, and probably.
- * @param {number[]} ids
- * @returns {Promise<Selection>}
- */
+/** Which intents utterances belong to now, and probably. @param {number[]} ids @returns {Promise<Selection>} */
 export function askAbout(ids) {
   const selection = post("/v1/review/selection", { ids });
   selection.catch(() => {}); // whoever needs it says so
   return selection;
 }
 
-/**
- * A list that fills itself.
- * @param {Promise<Selection>} selection
- */
+/** A list that fills itself. @param {Promise<Selection>} selection */
 export function losses(selection) {
   const list = el("ul", { class: "losses", "aria-label": t("losses.title") }, el("li", quiet(t("loading"))));
   selection.then(

@@ -7,20 +7,13 @@ import { intentNamed } from "./store.js";
 import { t } from "./strings.js";
 import { tally } from "./utterances.js";
 
-/**
- * The coarsest group that an intent is in.
- * @param {string} name
- */
+/** The coarsest group that an intent is in. @param {string} name */
 export function groupOf(name) {
   const path = intentNamed(name)?.path;
   return path ? path.split("/")[0] : null;
 }
 
-/**
- * @param {string} colour
- * @param {string} label
- * @param {string} [extra]
- */
+/** @param {string} colour @param {string} label @param {string} [extra] */
 const legendEntry = (colour, label, extra = "") => [spot(colour), " ", label, " ", quiet(extra)];
 /** @param {Child[]} entries */
 const legendList = (entries) => bullets(entries, { class: "plain legend" });

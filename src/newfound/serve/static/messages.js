@@ -36,10 +36,7 @@ export function leaveView() {
   isForNextView = false;
 }
 
-/**
- * Show something at the top of the page, until it is no longer true.
- * @param {Child[]} content
- */
+/** Show something at the top of the page, until it is no longer true. @param {Child[]} content */
 export function notice(...content) {
   const bar = byId("notice");
   fill(bar, ...content);

@@ -13,21 +13,13 @@ function pairs(text) {
   return new Set([...letters].slice(1).map((letter, i) => letters[i] + letter));
 }
 
-/**
- * Dice's coefficient of the pairs of neighbouring letters.
- * @param {string} one
- * @param {string} other
- */
+/** Dice's coefficient of the pairs of neighbouring letters. @param {string} one @param {string} other */
 function similarity(one, other) {
   const [a, b] = [pairs(one), pairs(other)];
   return (2 * [...a].filter((pair) => b.has(pair)).length) / (a.size + b.size);
 }
 
-/**
- * @param {string} typed
- * @param {Intent[]} intents
- * @param {number} most
- */
+/** @param {string} typed @param {Intent[]} intents @param {number} most */
 export function nearest(typed, intents, most) {
   const wanted = plain(typed);
   if (!wanted) return intents.slice(0, most);

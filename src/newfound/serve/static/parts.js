@@ -9,10 +9,7 @@ import { breakable, t } from "./strings.js";
 export const SURE = /** @type {const} */ (["sure.unlikely", "sure.not", "sure.fairly", "sure.sure"]); // as in CERTAINTY
 let terms = 0;
 
-/**
- * A word that explains itself on hover, focus or touch.
- * @param {"sure" | "wrong"} word
- */
+/** A word that explains itself on hover, focus or touch. @param {"sure" | "wrong"} word */
 export function term(word) {
   const id = `term-${++terms}`;
   return el("span", { class: "term" }, [
@@ -20,10 +17,7 @@ export function term(word) {
     el("span", { class: "tip", role: "tooltip", id }, t(`meaning.${word}`)),
   ]);
 }
-/**
- * How sure the model is, in a word; the probability is its title.
- * @param {number} probability
- */
+/** How sure the model is, in a word; the probability is its title. @param {number} probability */
 export const sureness = (probability) =>
   el("span", { class: "sure", title: t("sure.share", { share: percent(probability) }) }, sureWord(probability));
 /** @param {number} probability */
@@ -58,10 +52,7 @@ export function spot(colour) {
 }
 /** @param {string} name */
 export const dot = (name) => spot(colourOf(name));
-/**
- * @param {string | null} name
- * @returns {Child}
- */
+/** @param {string | null} name @returns {Child} */
 export const named = (name) => (name === null ? quiet(t("noIntent")) : [dot(name), " ", intentLink(name)]);
 
 /**
@@ -77,20 +68,14 @@ export const shareBar = (share, largest, isKnown, title) =>
     el("span", { class: "value" }, percent(share)),
   ]);
 
-/**
- * @param {string} kind
- * @param {number} length Between 0 and 1.
- */
+/** @param {string} kind @param {number} length Between 0 and 1. */
 export function bar(kind, length) {
   const node = el("span", { class: kind });
   node.style.width = `${100 * length}%`;
   return node;
 }
 
-/**
- * When something happened, in words; the exact time is its title.
- * @param {string} at
- */
+/** When something happened, in words; the exact time is its title. @param {string} at */
 export function ago(at) {
   const seconds = (Date.now() - Date.parse(at)) / 1000;
   if (Number.isNaN(seconds)) return el("span", at);

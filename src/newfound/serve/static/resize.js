@@ -98,11 +98,7 @@ export function resizeCard() {
   ]);
 }
 
-/**
- * What would be merged or split, with the button that does it.
- * @param {Resizing} resizing
- * @param {() => void} leave
- */
+/** What would be merged or split, with the button that does it. @param {Resizing} resizing @param {() => void} leave */
 function shown(resizing, leave) {
   const { n_new: n, version } = resizing;
   const apply = () =>

@@ -32,10 +32,7 @@ export function beginReading() {
   });
 }
 
-/**
- * Whether an event is about a question that its reviewer has not read yet.
- * @param {Event} event
- */
+/** Whether an event is about a question that its reviewer has not read yet. @param {Event} event */
 export const isTooEarly = (event) =>
   current.asks !== undefined && event.timeStamp - inSightSince < MILLISECONDS_TO_READ;
 

@@ -41,11 +41,7 @@ export function rich(key, ...values) {
   return pieces.map((piece, k) => (k % 2 ? /** @type {Child} */ (written(named[piece])) : piece));
 }
 
-/**
- * A name that may go on in another line after each underscore and slash.
- * @param {string} name
- * @returns {Child[]}
- */
+/** A name that may go on in another line after each underscore and slash. @param {string} name @returns {Child[]} */
 export const breakable = (name) => name.split(/(?<=[_/])/).flatMap((part) => [part, document.createElement("wbr")]);
 
 /** Fill in the texts of the document as the server sent it: `data-text` is the element's, `data-title` its title. */

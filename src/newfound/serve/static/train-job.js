@@ -7,11 +7,7 @@ import { t } from "./strings.js";
 
 const MAX_NAMES = 12;
 
-/**
- * A job under way. `follow` of the panel shows a later state of it.
- * @param {Job} job
- * @param {() => unknown} cancel
- */
+/** A job under way. `follow` of the panel shows a later state of it. @param {Job} job @param {() => unknown} cancel */
 export function runningPanel(job, cancel) {
   const steps = el("ol", { class: "steps" });
   const passed = el("span", { class: "quiet" });
@@ -65,10 +61,7 @@ export function endedPanel(job, again) {
   return section(title, [el("p", { role: "alert" }, why), warnings(job), begin], { class: "card job" });
 }
 
-/**
- * @param {Job} job
- * @returns {[string, Child]} A title, and what happened.
- */
+/** @param {Job} job @returns {[string, Child]} A title, and what happened. */
 function ending({ status, message }) {
   if (status === "cancelled") return [t("job.cancelled"), message];
   if (status === "failed") return [t("job.failed"), [sentence(message), " ", t("job.nothingWritten")]];

@@ -71,11 +71,7 @@ export function selectionIn(view, of = "") {
  * @property {string} [empty]
  */
 
-/**
- * @param {UtterancePage} page The first ones.
- * @param {ListOptions} options
- * @returns {Child[]}
- */
+/** @param {UtterancePage} page The first ones. @param {ListOptions} options @returns {Child[]} */
 export function utteranceList(page, options) {
   const { selection, fetchPage, from, withIntent = true, empty = t("nothingHere") } = options;
   if (page.ids.length === page.total) {
@@ -168,11 +164,7 @@ export function utteranceList(page, options) {
   return [tools, bar.node, list, more];
 }
 
-/**
- * What can be done with one utterance of a list.
- * @param {Utterance} u
- * @param {string} [from]
- */
+/** What can be done with one utterance of a list. @param {Utterance} u @param {string} [from] */
 const actionsOn = ({ id, text }, from) => [
   linkButton(likeAddress(text), t("similar"), { "aria-label": t("similar.quoted", { text }), class: "small" }),
   button(t("move"), () => askAndMove([text], { ids: [id], from }), {
@@ -180,10 +172,7 @@ const actionsOn = ({ id, text }, from) => [
     class: "small",
   }),
 ];
-/**
- * Where the utterances are that are most like a text.
- * @param {string} text
- */
+/** Where the utterances are that are most like a text. @param {string} text */
 export const likeAddress = (text) => address("search", text, "meaning");
 
 /** @param {UtterancePage} page */

@@ -19,10 +19,7 @@ export async function historyView() {
 /** @type {import("./dom.js").Column[]} */
 const COLUMNS = [[t("history.when"), "time"], [t("history.who")], [t("history.what"), "words"], [t("undo"), "action"]];
 
-/**
- * @param {Entry[]} entries
- * @param {(entry: Entry) => Child} [action] Of a decision that is not undone.
- */
+/** @param {Entry[]} entries @param {(entry: Entry) => Child} [action] Of a decision that is not undone. */
 function decisionTable(entries, action) {
   const line = (/** @type {Entry} */ e) => {
     const author = el("strong", nameOf(e.author));

@@ -79,10 +79,7 @@ function nextToDecide(all, at) {
   return next === undefined ? undefined : address("intent", next);
 }
 
-/**
- * What became of an intent that is not there any more, and what can be done.
- * @param {string} name
- */
+/** What became of an intent that is not there any more, and what can be done. @param {string} name */
 async function goneView(name) {
   const { entries } = await get("/v1/review/log");
   const about = (/** @type {Entry} */ e) => !e.undone_at && Object.values(e.arguments).flat().includes(name);
@@ -121,11 +118,7 @@ const volume = ({ counts, first_week: since, trend, partial }) =>
     [" ", t("volume.since", { since }), " · ", t(`trend.${trend ?? "none"}`)],
   ]);
 
-/**
- * @param {IntentPage} i
- * @param {string} [next]
- * @param {string} [onward] Address of the next intent to decide about.
- */
+/** @param {IntentPage} i @param {string} [next] @param {string} [onward] Address of the next intent to decide about. */
 function actions(i, next, onward) {
   const { name } = i;
   const isNew = i.status !== "known";

@@ -24,10 +24,7 @@ let showsResizing = false;
 /** @type {string | null} */
 let marked = null; // the intent that the keys are about
 
-/**
- * The address of the list, with what is chosen if that is not the default.
- * @param {Partial<typeof DEFAULTS>} some
- */
+/** The address of the list, with what is chosen if that is not the default. @param {Partial<typeof DEFAULTS>} some */
 export function listAddress(some = chosen) {
   const given = Object.entries(some).filter(([key, value]) => value !== DEFAULTS[/** @type {"show"} */ (key)]);
   return given.length ? `#intents/${new URLSearchParams(given)}` : "#intents";
@@ -234,10 +231,7 @@ const commonColumns = () => [
 const intentRow = (columns, i, cells) =>
   tableRow(columns, cells, { "data-name": i.name, tabindex: -1, onfocus: () => (marked = i.name) });
 
-/**
- * An intent in two lines: its name and what should be done about it; beside it, what people say.
- * @param {Intent} i
- */
+/** An intent in two lines: its name and what should be done about it; beside it, what people say. @param {Intent} i */
 function intentCells(i) {
   const examples = (details(i)?.examples ?? []).slice(0, EXAMPLES_IN_A_LINE);
   const size = t("utterances", { n: i.size });
@@ -257,10 +251,7 @@ const largestShare = () => Math.max(...intents().map((i) => i.share));
 /** @param {Intent} i */
 const comments = (i) => i.comments > 0 && ` · ${t("intents.comments", { n: i.comments })}`;
 
-/**
- * What should be done about an intent, with the way there; the first that applies.
- * @param {Intent} i
- */
+/** What should be done about an intent, with the way there; the first that applies. @param {Intent} i */
 function hint(i) {
   if (i.status !== "new") return null;
   const { merge, separation } = details(i) ?? {};

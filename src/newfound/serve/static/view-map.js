@@ -329,9 +329,6 @@ export async function mapView(name) {
 
 const help = () => rich("map.help", { plus: kbd("+"), minus: kbd("−"), enter: kbd(t("key.enter")), i: kbd("i") });
 
-/**
- * The Monday of a week, which is counted from year 1.
- * @param {number} week
- */
+/** The Monday of a week, which is counted from year 1. @param {number} week */
 const mondayOf = (week) =>
   new Date(Date.parse("0001-01-01") + week * MILLISECONDS_OF_A_WEEK).toISOString().slice(0, 10);

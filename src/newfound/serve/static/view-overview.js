@@ -96,10 +96,7 @@ function list(some) {
   ];
 }
 
-/**
- * An intent in a line: what people say, how often, and how that changed.
- * @param {Intent} i
- */
+/** An intent in a line: what people say, how often, and how that changed. @param {Intent} i */
 function line({ name, size, share, volume }) {
   const [example] = known.details.get(name)?.examples ?? [];
   const change = volume?.change ?? null;

@@ -108,10 +108,7 @@ export async function queueView() {
   };
 }
 
-/**
- * The question whether a whole intent is the same as another one.
- * @param {string} name
- */
+/** The question whether a whole intent is the same as another one. @param {string} name */
 const isSame = (name) =>
   el("div", { class: "merging" }, [
     el("h3", t("queue.isSameTitle", { name, size: sizeOf(name) })),
@@ -203,10 +200,7 @@ function forget(u) {
   fetched.answered += 1;
 }
 
-/**
- * Ask again what was undone, or after what is shown now if an answer was refused.
- * @param {Question} u
- */
+/** Ask again what was undone, or after what is shown now if an answer was refused. @param {Question} u */
 function bringBack(u, isRefused = false) {
   answered.splice(answered.indexOf(u), 1);
   underWay.delete(u.id);

@@ -24,10 +24,7 @@ function search() {
   else if (isShown) go("#intents");
 }
 
-/**
- * @param {string} words
- * @param {string} [how]
- */
+/** @param {string} words @param {string} [how] */
 export async function searchView(words, how) {
   const isByMeaning = how === "meaning";
   if (document.activeElement !== input) input.value = words;

@@ -39,10 +39,7 @@ export async function trainView() {
 
 const look = () => /** @type {Promise<Training>} */ (get("/v1/review/training"));
 
-/**
- * Tell the end of a job where it is not shown anyway.
- * @param {string} status
- */
+/** Tell the end of a job where it is not shown anyway. @param {string} status */
 export function hearOfJob(status) {
   if (heardStatus === "running" && status !== "running" && !jobBox.isConnected)
     say([
@@ -87,10 +84,7 @@ function update(latest) {
 
 const isRunning = () => training.job.status === "running";
 
-/**
- * @param {keyof Posts} path
- * @param {object} [body]
- */
+/** @param {keyof Posts} path @param {object} [body] */
 async function send(path, body) {
   await post(path, { author: who(), ...body });
   update(await look());
@@ -210,10 +204,7 @@ function choices(kind) {
 /** @param {"update" | "discover"} kind */
 const chosenOptions = (kind) => ({ n_new: Number(options[kind].number) || "auto", redact: options[kind].redact });
 
-/**
- * The id of a slot's file. A job takes its files with it, so one that was taken is sent again.
- * @param {Slot} s
- */
+/** The id of a slot's file. A job takes its files with it, so one that was taken is sent again. @param {Slot} s */
 async function idOf(s) {
   if (!s.file) return null;
   if (s.isTaken) await s.read();
@@ -235,10 +226,7 @@ const startDiscovery = () =>
     await send("/v1/discover", { ...files, ...chosenOptions("discover") });
   });
 
-/**
- * What has been learned need not be learned again.
- * @param {string} kind
- */
+/** What has been learned need not be learned again. @param {string} kind */
 function forgetFiles(kind) {
   const used = kind === "update" ? [newer] : kind === "discover" ? Object.values(anew) : [];
   for (const s of used) s.empty();
