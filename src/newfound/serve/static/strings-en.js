@@ -113,7 +113,7 @@ export const english = /** @type {const} */ ({
   "said.accepted": "Accepted {name}.",
   "said.acceptedSeveral": "Accepted {n} {n|intent|intents}.",
   "said.commented": "Comment added.",
-  "said.isIntent": "“{text}” is {name}.",
+  "said.isIntent": "It is {name}: “{text}”",
   "said.made": "Made {name}.",
   "said.mergedInto": "Merged into {name}.",
   "said.mergedNamed": "Merged {name} into {into}.",
@@ -439,6 +439,9 @@ export const english = /** @type {const} */ ({
   "export.help":
     "What people labelled, and what the model put into accepted intents. The rest are guesses of the model.",
   "export.language": "Language of the utterances",
+  "export.acceptFirst":
+    "No new intent is accepted yet, so an export holds only what people labelled. Accept new intents, or choose " +
+    "“With the guesses of the model”.",
   "export.leftOut": "{guesses} would be left out.",
   "export.leftOutAndUndecided": "{guesses} would be left out; {n} new {n|intent is|intents are} not accepted yet.",
   "export.title": "Export",
@@ -450,6 +453,13 @@ export const english = /** @type {const} */ ({
   "train.help":
     "Answers become labels, accepted intents become known, and similar utterances follow the ones that you moved. " +
     "The result is a new model beside this one; this one stays as it is.",
+  "train.which": "Train on what?",
+  "train.which.refit": "your decisions",
+  "train.which.update": "newer logs, dropped anywhere on this page or chosen",
+  "train.which.discover": "other data",
+  "train.step.file": "1. What it learns from",
+  "train.step.stays": "2. What stays, and what would be lost",
+  "train.step.start": "3. Start",
   "train.merged": "{n|merge|merges}",
   "train.nothing":
     "Nothing has been decided about this model yet. Accept intents, or answer questions about single utterances: " +
@@ -462,6 +472,7 @@ export const english = /** @type {const} */ ({
   "train.toQueue": "Answer questions",
   "update.acceptAll": "Keep the {n} {n|intent|intents} that nobody has accepted as {n|it is|they are}, too",
   "update.acceptFirst": "No new intent is accepted yet: accept some first, or keep all of them.",
+  "update.lost": "{n} {n|intent is|intents are} not accepted: {n|it|they} may not be found again.",
   "update.help":
     "Find further intents in logs that came in since. Known and accepted intents stay; all other utterances " +
     "are looked through again, together with the newer ones.",

@@ -1,6 +1,6 @@
 // Downloads for bot platforms.
 import { get } from "./api.js";
-import { el, fill, quiet, quietLine } from "./dom.js";
+import { el, fill, linkButton, quiet, quietLine } from "./dom.js";
 import { limits } from "./store.js";
 import { t } from "./strings.js";
 
@@ -63,9 +63,12 @@ const countsInWords = (c) =>
     guesses: t("export.guesses", { n: c.guesses }),
   });
 
+const toIntents = () => linkButton("#intents/show=new", t("queue.toIntents"));
+
 /** @param {Exports["default"]} counts */
-function leftOut({ left_out: n, new_intents: undecided }) {
+function leftOut({ left_out: n, new_intents: undecided, accepted }) {
   if (!n) return null;
+  if (!accepted) return [el("p", { class: "warned" }, t("export.acceptFirst")), toIntents()];
   const guesses = t("export.guesses", { n });
   return quietLine(
     undecided ? t("export.leftOutAndUndecided", { n: undecided, guesses }) : t("export.leftOut", { guesses }),

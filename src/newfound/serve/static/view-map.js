@@ -258,9 +258,10 @@ export async function mapView(name) {
   function lightUp() {
     const { week } = chosen;
     const isLit = (/** @type {number} */ i) => (!hits || hits.has(data.ids[i])) && (!week || data.weeks[i] === week);
-    map.lightUp(hits || week ? isLit : null);
-    const n = hits || week ? data.ids.reduce((sum, _, i) => sum + (isLit(i) ? data.counts[i] : 0), 0) : 0;
-    fill(found, week > 0 && `${t("map.weekOf", { day: mondayOf(week) })} `, (hits || week) && t("utterances", { n }));
+    const isPart = hits !== null || week > 0;
+    map.lightUp(isPart ? isLit : null);
+    const n = data.ids.reduce((sum, _, i) => sum + (isLit(i) ? data.counts[i] : 0), 0);
+    fill(found, week > 0 && `${t("map.weekOf", { day: mondayOf(week) })} `, isPart && t("utterances", { n }));
   }
   async function find() {
     hits = chosen.words ? new Set((await get("/v1/review/search", { q: chosen.words, logs_only: true })).ids) : null;

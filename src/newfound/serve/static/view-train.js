@@ -18,6 +18,7 @@ const options = {
   update: { number: "", redact: false, isOpen: false },
   discover: { number: "", redact: false, isOpen: false },
 };
+let chosenKind = /** @type {"refit" | "update" | "discover"} */ ("refit");
 let acceptsAll = false; // whether an update keeps the intents that nobody has accepted
 /** @type {Training} */
 let training;
@@ -50,7 +51,11 @@ export function hearOfJob(status) {
   heardStatus = status;
 }
 
-export const acceptDroppedLogs = () => acceptDrops(newer, async () => (await look()).max_bytes);
+export const acceptDroppedLogs = () =>
+  acceptDrops(newer, async () => {
+    chosenKind = "update";
+    return (await look()).max_bytes;
+  });
 
 /**
  * Look at the job again and again while the view is shown.
@@ -126,28 +131,52 @@ const startAgain = () =>
 
 function drawCards() {
   const focused = document.activeElement?.id;
-  fill(cardBox, decisionsCard(), el("div", { class: "cards" }, [newerLogsCard(), anewCard()]));
+  const cards = { refit: decisionsCard(), update: newerLogsCard(), discover: anewCard() };
+  const kinds = /** @type {(keyof typeof cards)[]} */ (Object.keys(cards));
+  const option = (/** @type {keyof typeof cards} */ kind) => {
+    const radio = el("input", { type: "radio", name: "train", id: `train-${kind}`, checked: kind === chosenKind });
+    radio.addEventListener("change", () => choose(kind));
+    cards[kind].hidden = kind !== chosenKind;
+    return el("label", { class: "control" }, [radio, " ", t(`train.which.${kind}`)]);
+  };
+  fill(cardBox, el("fieldset", [el("legend", t("train.which")), kinds.map(option)]), Object.values(cards));
   if (focused) byId(focused)?.focus({ preventScroll: true });
 }
+
+/** @param {"refit" | "update" | "discover"} kind */
+function choose(kind) {
+  chosenKind = kind;
+  drawCards();
+}
+
+/** What a job needs, what it keeps, and its start. @param {string} title @param {[Child, Child, Child]} contents */
+const steps = (title, [file, stays, start]) =>
+  section(
+    title,
+    el("ol", { class: "three" }, [
+      el("li", [el("h4", t("train.step.file")), file]),
+      el("li", [el("h4", t("train.step.stays")), stays]),
+      el("li", [el("h4", t("train.step.start")), start]),
+    ]),
+    CARD,
+  );
 
 function decisionsCard() {
   const decided = KINDS_OF_DECISIONS.filter((kind) => training.decided[kind] > 0);
   const isElsewhere = jobBox.querySelector("button.main") !== null; // the next step is the job's
-  if (!decided.length) {
-    const links = row(linkButton("#intents", t("queue.toIntents")), linkButton("#queue", t("train.toQueue")));
-    return section(t("train.decisions"), [el("p", t("train.nothing")), links], CARD);
-  }
+  const links = row(linkButton("#intents", t("queue.toIntents")), linkButton("#queue", t("train.toQueue")));
   const counts = decided.map((kind) => {
     const n = training.decided[kind];
     return el("li", [el("strong", String(n)), ` ${t(`train.${kind}`, { n })}`]);
   });
-  const content = [
-    quietLine(t("train.since", { name: training.name })),
-    el("ul", { class: "counts" }, counts),
+  const start = { class: isElsewhere ? "" : "main", id: "refit" };
+  return steps(t("train.decisions"), [
+    decided.length
+      ? [quietLine(t("train.since", { name: training.name })), el("ul", { class: "counts" }, counts)]
+      : el("p", t("train.nothing")),
     el("p", t("train.help")),
-    row(button(t("train.title"), refit, { class: isElsewhere ? "" : "main", id: "refit" })),
-  ];
-  return section(t("train.decisions"), content, CARD);
+    decided.length ? row(button(t("train.title"), refit, start)) : links,
+  ]);
 }
 
 function newerLogsCard() {
@@ -159,32 +188,31 @@ function newerLogsCard() {
   };
   const keepAll = checkbox("accept-all", t("update.acceptAll", { n: undecided }), acceptsAll, keep, CHECK);
   const disabled = !newer.isReady || (mustAccept && !acceptsAll);
-  const content = [
-    el("p", t("update.help")),
+  return steps(t("update.title"), [
     slotView(newer, t("update.logs"), training),
-    newer.file && [
-      undecided > 0 && el("p", keepAll),
+    [
+      el("p", t("update.help")),
+      undecided > 0 && [
+        !acceptsAll && el("p", { class: "warned" }, t("update.lost", { n: undecided })),
+        el("p", keepAll),
+      ],
       mustAccept && !acceptsAll && quietLine(t("update.acceptFirst")),
-      choices("update"),
-      row(button(t("update.start"), startUpdate, { class: "main", id: "start-update", disabled })),
     ],
-  ];
-  return section(t("update.title"), content, CARD);
+    [choices("update"), row(button(t("update.start"), startUpdate, { class: "main", id: "start-update", disabled }))],
+  ]);
 }
 
 function anewCard() {
   const { logs, known } = anew;
   const disabled = !logs.isReady || (known.file !== null && !known.isReady);
-  const content = [
+  return steps(t("discover.title"), [
+    [slotView(logs, t("discover.logs"), training), slotView(known, t("discover.known"), training)],
     el("p", t("discover.help")),
-    slotView(logs, t("discover.logs"), training),
-    slotView(known, t("discover.known"), training),
-    logs.file && [
+    [
       choices("discover"),
       row(button(t("discover.start"), startDiscovery, { class: "main", id: "start-discovery", disabled })),
     ],
-  ];
-  return section(t("discover.title"), content, CARD);
+  ]);
 }
 
 /** @param {"update" | "discover"} kind */
