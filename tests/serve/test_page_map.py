@@ -136,7 +136,8 @@ def test_a_lasso_says_what_each_intent_would_lose_before_it_moves_anything(page)
     page.wait_for_function("(n) => parseInt(document.querySelector('.side strong').textContent) === n", arg=rest)
     page.click(".side button:has-text('Move …')")
     answer_dialog(page, "leak")
-    said(page, f"Moved {rest} utterances to leak")
+    leak = before["names"].index("leak")
+    said(page, f"Moved {rest - intents[1:].count(leak)} utterances to leak")  # the others are there already
     page.click("#undo-said")
     said(page, "Undone")
     assert fetched(page, "/v1/review/map")["intents"] == before["intents"]

@@ -35,7 +35,7 @@ def test_utterances_are_searched_selected_and_moved_with_one_decision(page):
     for name in set(taken):
         assert any(line.startswith(f"{taken.count(name)} of ") and line.endswith(name) for line in shown), shown
     answer_dialog(page, "pay")
-    said(page, "Moved 10 utterances to pay")
+    said(page, f"Moved {10 - taken.count('pay')} utterances to pay")  # the others are there already
     (entry,) = decisions(page)
     assert entry["arguments"]["texts"] == [u["text"] for u in before[1:11]]
     assert page.locator(".selection").is_hidden()

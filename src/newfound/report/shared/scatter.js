@@ -268,7 +268,7 @@ export function scatter(canvas, options) {
     zoom,
     reset,
     moved: () => {
-      hovered = null; // its place has changed
+      hover(null); // its place has changed
       hover(nearest(centre(), KEY_REACH));
     },
     select: (adds) => hovered !== null && select(adds ? [...new Set([...selected, hovered])] : [hovered]),
