@@ -61,17 +61,18 @@ def test_utterances_are_searched_selected_and_moved_with_one_decision(page):
     page.click("#ask-ok")
     said(page, "3 utterances of no intent now")
 
-    found = search(page, "a")
+    search(page, "water")
+    assert page.locator("ul.utterances .facts:has-text('labelled')").count() == 0, "the logs are searched by default"
+    page.get_by_label("Logs only").uncheck()
+    search(page, "a")
+    found = fetched(page, "/v1/review/search?q=a")
+    page.wait_for_selector(f"h2:has-text('{found['total']} utterances with')")
     assert found["total"] > page.locator(BOXES).count() == 100
     page.get_by_label(f"Select all {found['total']}").check()
     assert selected(page) == found["total"], "beyond those that are shown"
     page.click("button:has-text('Show more')")
     page.wait_for_function("(n) => document.querySelectorAll('ul.utterances li').length > n", arg=100)
     assert page.locator(f"{BOXES}:checked").count() == page.locator(BOXES).count(), "what is read later is selected too"
-    assert page.locator("ul.utterances .facts:has-text('labelled')").count() == 0, "the logs are searched by default"
-    page.get_by_label("Logs only").uncheck()
-    total = fetched(page, "/v1/review/search?q=a")["total"]
-    page.wait_for_selector(f"h2:has-text('{total} utterances with')")
     page.wait_for_selector("ul.utterances .facts:has-text('labelled')")
     open_intent(page, "pay")
     assert page.locator("ul.utterances .facts:has-text('labelled')").count() > 0
@@ -79,7 +80,6 @@ def test_utterances_are_searched_selected_and_moved_with_one_decision(page):
     page.wait_for_selector("ul.utterances .facts:has-text('labelled')", state="detached")
     search(page, "water")
     assert not page.get_by_label("Logs only").is_checked(), "the choice stays"
-    page.get_by_label("Logs only").check()
     text = page.locator("ul.utterances .text").first.text_content()
     page.locator("ul.utterances a:has-text('Similar')").first.click()
     page.wait_for_selector("h2:has-text('Utterances like')")

@@ -107,8 +107,6 @@ export async function mapView(name) {
   });
   disposeLast = map.dispose;
 
-  // ---------------------------------------------------------------- the text at the pointer
-
   let hovering = 0;
   function showCard(/** @type {number | null} */ i, /** @type {[x: number, y: number]} */ [x, y]) {
     const mine = ++hovering;
@@ -141,8 +139,6 @@ export async function mapView(name) {
     }
   }
 
-  // ---------------------------------------------------------------- one intent or group in the foreground
-
   /** @param {number | null} part */
   const pointAt = (part) => map.focus(part ?? kept);
   /** @param {number | null} intent */
@@ -156,8 +152,6 @@ export async function mapView(name) {
     keep(intent);
     map.select(intent === null ? [] : map.pointsOf(intent));
   }
-
-  // ---------------------------------------------------------------- the selected utterances
 
   let selecting = 0;
   /** @type {number[]} */
@@ -197,8 +191,6 @@ export async function mapView(name) {
     const label = t("map.selectWhole", { n: all.length, name: parts().names[part] });
     return button(label, () => keepAndSelect(part), { class: "small wrap" });
   }
-
-  // ---------------------------------------------------------------- the legend and what is drawn
 
   function drawLegend() {
     const legends = {

@@ -7,29 +7,20 @@ import { bullets, button, el, kbd, keyed, linkButton, quietLine, row } from "./d
 import { count, percent } from "./format.js";
 import { say } from "./messages.js";
 import { dot, sureness, term } from "./parts.js";
+import { QueueModel } from "./queue-model.js";
 import { show } from "./router.js";
 import { intentNamed, isIntent, known, limits, loadDetails, mine, state } from "./store.js";
 import { breakable, rich, t } from "./strings.js";
 
-/** @typedef {QueueItem & { seen: number }} Question `seen` is the version that it was fetched at. */
+/** @typedef {import("./queue-model.js").Question} Question */
 
 const MILLISECONDS_OTHERS_COUNT = 5 * 60_000;
 const PLACES_TO_BEGIN = 8;
 const MERGING_KEY = "j";
-const ANSWERS_IN_A_ROUND = 40;
-const ANSWERS_BEFORE_ASKING_AGAIN = 8; // later questions depend on earlier answers
 const EXAMPLES_OF_A_CANDIDATE = 2;
-/** @type {Question[]} */
-let waiting = []; // what was fetched and is not answered yet
-let fetched = { model: "", version: -1, answered: 0 }; // the version counts one's own answers since
-const round = { model: "", done: 0, of: 0, errorAtStart: /** @type {number | null} */ (null) };
-Object.assign(round, JSON.parse(sessionStorage.getItem("newfound-round") ?? "{}")); // the goal survives a reload
-/** @type {Set<number>} */
-const skipped = new Set();
-/** @type {Question[]} */
-const answered = []; // so that what is undone comes back
-/** @type {Set<number>} */
-const underWay = new Set(); // answered, and perhaps not known to the server when it made the queue
+const ROUND = "newfound-round"; // the goal survives a reload
+const queue = new QueueModel();
+Object.assign(queue.round, JSON.parse(sessionStorage.getItem(ROUND) ?? "{}"));
 
 // While somebody else decides as well, two people begin at different places of the queue.
 function ownPlace() {
@@ -37,49 +28,21 @@ function ownPlace() {
   return [...mine()].reduce((sum, letter) => (31 * sum + (letter.codePointAt(0) ?? 0)) % 997, 7) % PLACES_TO_BEGIN;
 }
 
-/**
- * Fetch the queue. What is under the reviewer's eyes stays there, as it is, if it is still to be answered.
- * @param {number} [shown]
- */
-async function fetchQueue(shown) {
-  if (!isSending()) underWay.clear();
+async function fetchQueue() {
+  if (!isSending()) queue.underWay.clear();
   const { model } = state();
-  const kept = waiting.find((u) => u.id === shown && namesIn(u).every(isIntent));
-  const { version, items } = await get("/v1/review/queue", { most: limits().max_queue, shown });
-  const first = items.filter((u) => u.id === shown).map((u) => kept ?? u);
-  const others = items.filter((u) => u.id !== shown);
-  const place = ownPlace();
-  waiting = [...first, ...others.slice(place), ...others.slice(0, place)]
-    .filter((u) => !underWay.has(u.id))
-    .map((u) => ({ ...u, seen: version }));
-  fetched = { model, version, answered: 0 };
+  const fetched = await get("/v1/review/queue", { most: limits().max_queue, shown: queue.shownId });
+  queue.take(model, fetched, isIntent, ownPlace());
 }
-
-/** @param {Question} u */
-const namesIn = (u) => [...u.candidates.map(([name]) => name), u.intent, u.asks_about].filter((name) => name !== null);
-
-const next = () => waiting.find((u) => !skipped.has(u.id));
-
-/** Whether somebody, in another view or elsewhere, has decided since the queue was fetched, or it is used up. */
-function isOld() {
-  if (fetched.model !== state().model) return true;
-  return !isSending() && (state().version > fetched.version || (!next() && fetched.answered > 0));
-}
-
-/** @type {number | undefined} */
-let shownId;
 
 export async function queueView() {
-  if (isOld()) await fetchQueue(shownId);
-  const u = next();
-  shownId = u?.id;
+  if (queue.isOld(state(), isSending())) await fetchQueue();
+  const u = queue.show();
   if (u?.candidates.some(([name]) => !known.details.has(name))) await loadDetails();
   const { expected_error: error } = state().progress;
-  if (round.model !== state().model)
-    Object.assign(round, { model: state().model, done: 0, of: 0, errorAtStart: error });
-  if (!u) return emptyQueue(waiting.length > 0);
-  if (round.done >= round.of) Object.assign(round, { done: 0, of: Math.min(ANSWERS_IN_A_ROUND, waiting.length) });
-  sessionStorage.setItem("newfound-round", JSON.stringify(round));
+  queue.beginRound(state().model, error);
+  sessionStorage.setItem(ROUND, JSON.stringify(queue.round));
+  if (!u) return emptyQueue(queue.waiting.length > 0);
   const { answers, others } = actionsFor(u);
   const keys = [...answers, ...others].filter(({ letter }) => letter).map(({ letter, act }) => [letter, act]);
   return {
@@ -89,8 +52,8 @@ export async function queueView() {
     // The utterance under the reviewer's eyes is exchanged only if somebody else has decided about it.
     onNews: async () => {
       if (isSending()) return false;
-      await fetchQueue(u.id);
-      return next()?.id !== u.id;
+      await fetchQueue();
+      return queue.next()?.id !== u.id;
     },
     content: [
       head(error),
@@ -128,12 +91,12 @@ const sizeOf = (name) => t("utterances", { n: intentNamed(name)?.size ?? 0 });
 function actionsFor(u) {
   const { intent, asks_about: about } = u;
   const ifOpen = (/** @type {() => unknown} */ act) => () =>
-    waiting.some(({ id }) => id === u.id) ? act() : undefined;
+    queue.waiting.some(({ id }) => id === u.id) ? act() : undefined;
   const to = (/** @type {string | null} */ name) =>
     ifOpen(() => answer(u, name, name === null ? t("said.noIntent") : t("said.isIntent", { text: u.text, name })));
   const skip = () =>
     once(async () => {
-      skipped.add(u.id);
+      queue.skipped.add(u.id);
       await show();
     });
   const offered = u.candidates.filter(([name]) => name !== intent && name !== about).toSorted((a, b) => b[1] - a[1]);
@@ -186,30 +149,9 @@ const askAndMerge = (u, name, into) =>
     submit: async () => {
       await whenSent();
       const merge = { merge: { intents: [name], into } };
-      await conclude([[merge], t("said.mergedNamed", { name, into })], () => forget(u));
+      await conclude([[merge], t("said.mergedNamed", { name, into })], () => queue.forget(u));
     },
   });
-
-/** @param {Question} u */
-function forget(u) {
-  answered.push(u);
-  underWay.add(u.id);
-  waiting = waiting.filter((item) => item.id !== u.id);
-  if (shownId === u.id) shownId = undefined;
-  round.done += 1;
-  fetched.answered += 1;
-}
-
-/** Ask again what was undone, or after what is shown now if an answer was refused. @param {Question} u */
-function bringBack(u, isRefused = false) {
-  answered.splice(answered.indexOf(u), 1);
-  underWay.delete(u.id);
-  const others = waiting.filter((item) => item.id !== u.id);
-  const shown = isRefused ? others.filter((item) => item.id === shownId) : [];
-  waiting = [...shown, u, ...others.filter((item) => !shown.includes(item))];
-  shownId = waiting[0].id;
-  round.done = Math.max(0, round.done - 1);
-}
 
 /**
  * Show the next utterance at once, and send the answer meanwhile.
@@ -220,19 +162,19 @@ function bringBack(u, isRefused = false) {
  */
 async function answer(u, to, message, create) {
   if (!mine() && !(await askName())) return;
-  forget(u);
+  queue.forget(u);
   let isRecorded = false;
   const record = async () => {
     // It is judged by what the reviewer saw: others may have decided about it since it was fetched.
     const decisions = [move({ texts: [u.text] }, to, create)];
     const entries = await recordAt("/v1/review/decisions", { decisions, version: u.seen });
     isRecorded = true;
-    if (state().version === fetched.version + 1) fetched.version += 1;
+    queue.recorded(state().version);
     if (isShown()) say(message, { undo: () => takeBack(entries.at(-1)?.id, true) });
   };
   const send = async () => {
     await attempt(record);
-    if (!isRecorded) bringBack(u, true);
+    if (!isRecorded) queue.bringBack(u, true);
   };
   sendLater(send, afterSending);
   await show();
@@ -240,7 +182,7 @@ async function answer(u, to, message, create) {
 
 async function afterSending() {
   if (isSending() || !isShown()) return;
-  if (fetched.answered >= ANSWERS_BEFORE_ASKING_AGAIN) await fetchQueue(shownId);
+  if (queue.mustAskAgain()) await fetchQueue();
   await show();
 }
 
@@ -249,7 +191,7 @@ const isShown = () => location.hash === "#queue";
 const takeBack = (/** @type {number | null} */ id = null, /** @type {boolean} */ step = false) =>
   undo(id, step, (entries) => {
     const texts = new Set(entries.flatMap((e) => e.arguments.texts));
-    for (const u of answered.filter((item) => texts.has(item.text))) bringBack(u);
+    for (const u of queue.answered.filter((item) => texts.has(item.text))) queue.bringBack(u);
   });
 
 /** @param {Answer} answer */
@@ -280,8 +222,8 @@ const actionButton = ({ letter, label, act }) => button(keyed(letter ?? "", labe
 
 /** @param {number} error */
 function head(error) {
-  const { done, of, errorAtStart: before } = round;
-  const [now, then] = [error, before ?? error].map((share) => Math.round(share * state().progress.logs));
+  const { done, of, errorAtStart: before } = queue.round;
+  const [now, then] = [error, before].map((share) => Math.round(share * state().progress.logs));
   const values = { term: term("wrong"), n: count(now) };
   return el("div", { class: "stage-head" }, [
     el("h2", t("queue.heading")),
@@ -294,7 +236,7 @@ function head(error) {
 /** @param {boolean} hasSkipped */
 function emptyQueue(hasSkipped) {
   const startOver = () => {
-    skipped.clear();
+    queue.skipped.clear();
     show();
   };
   return {
