@@ -51,6 +51,7 @@ TITLES = {
     "decision": "one decision, ms",
     "queue": "the queue after a decision, ms",
     "search": "search, ms",
+    "search_by_meaning": "search by meaning, ms",
     "move": "move 1,000 utterances, ms",
     "undo": "undo that, ms",
     "map": "answer for the map, ms",
@@ -193,6 +194,7 @@ def _measure(size: int, server: int) -> dict[str, float]:
         return (_processor_time(server) - began) / repeats
 
     search = f"/v1/review/search?q={WORDS}"
+    _ask(f"{search}&by_meaning=true")  # loads the encoder
     moved = list(range(0, size, max(1, size // MOVED)))[:MOVED]
     moves, undos = [], []
     for _ in range(REPEATS):
@@ -209,6 +211,7 @@ def _measure(size: int, server: int) -> dict[str, float]:
         "queue": median(queues),
         "decision": milliseconds(lambda: _move([next(some)]), REPEATS),
         "search": milliseconds(lambda: _ask(search), QUICK_REPEATS),
+        "search_by_meaning": milliseconds(lambda: _ask(f"{search}&by_meaning=true"), QUICK_REPEATS),
         "move": median(moves),
         "undo": median(undos),
         "map": milliseconds(lambda: _ask("/v1/review/map"), QUICK_REPEATS),
@@ -301,7 +304,9 @@ def table() -> str:
     for name, title in TITLES.items():
         unit = 1_000 if name == "map_bytes" else 1
         pairs = zip(before, after, strict=True)
-        cells = [f"{_short(old[name] / unit)} → {_short(new[name] / unit)}" for old, new in pairs]
+        cells = [
+            f"{_short(old[name] / unit) if name in old else '–'} → {_short(new[name] / unit)}" for old, new in pairs
+        ]
         lines.append(f"| {title} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

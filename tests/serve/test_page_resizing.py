@@ -54,7 +54,7 @@ def test_by_keyboard_and_by_number_on_the_page(page):
     said(page, "3 new intents now")
     wait_for_chosen(page, "3 new intents now")
     assert len(new_intents(page)) == 3
-    page.click("#undo-said")
+    page.click("#undo")
     said(page, "Undone")
     page.wait_for_function("() => document.querySelectorAll('.new-intents a.name').length === 5")
     assert sorted(new_intents(page)) == sorted(before)

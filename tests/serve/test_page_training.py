@@ -91,7 +91,7 @@ def test_a_reviewer_trains_cancels_trains_again_uses_the_model_and_goes_back(pag
     assert "1 answer became a label. 1 accepted intent is known now." in result
     assert re.search(r"Intents\s+5 before, 5 now", result), result
     assert re.search(rf"Known now\s+{first}", result), result
-    assert re.search(r"probably wrong\s.*?\d+ before, \d+ now", result), result
+    assert re.search(r"probably wrong\s.*?\d+ before, \d+ now", result, re.DOTALL), result
     assert re.search(r"Moved utterances\s+\d+ of \d+", result), result
     assert beside(tmp_path) == ["model", "model-2"]
 
