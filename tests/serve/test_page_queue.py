@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, urlsplit
-
 from browsing import (
     answer_dialog,
     change_answers,
@@ -147,30 +145,6 @@ def test_undo_waits_for_the_answer_under_way_and_the_queue_has_an_end(page):
     wait_for_checked(page, f"{len(texts)} utterances")
     press(page, "u")
     wait_for_utterance(page, last)
-
-
-def test_the_utterance_that_is_read_is_not_exchanged(page):
-    """The queue is another one after somebody's decision, and what is read would not be among its first."""
-    first, _ = names(page)
-    text, asked = open_queue(page), []
-
-    def without_the_shown(route):
-        answer = route.fetch()
-        queue, shown = answer.json(), parse_qs(urlsplit(route.request.url).query).get("shown")
-        asked.append(shown)
-        items = [i for i in queue["items"][::-1] if i["text"] != text]
-        kept = [{**i, "candidates": []} for i in queue["items"] if shown == [str(i["id"])]]
-        route.fulfill(response=answer, json={**queue, "items": kept + items})
-
-    page.route("**/v1/review/queue*", without_the_shown)
-    answers = page.locator(".answer").all_inner_texts()
-    decide_elsewhere(page, "Bo", {"accept": {"intent": first}})
-    said(page, f"Bo accepted {first}")
-    until(lambda: asked)
-    page.wait_for_timeout(300)
-    assert (utterance(page), page.locator(".answer").all_inner_texts()) == (text, answers)
-    press(page, "a")
-    wait_for_checked(page, "1 utterance")
 
 
 def test_whole_intents_are_merged_by_another_card_and_another_key(page):

@@ -23,7 +23,7 @@ export async function pairsView() {
     content: [
       el("h2", t("pairs.title")),
       quietLine(t("pairs.help")),
-      pairs.length ? table(COLUMNS, rows) : el("p", t("pairs.none")),
+      pairs.length ? table(COLUMNS, rows, { class: "pairs" }) : el("p", t("pairs.none")),
     ],
   };
 }
