@@ -139,6 +139,18 @@ def test_numbers_that_name_no_utterance_are_refused(shared_client, ids):
     assert shared_client.post("/v1/review/selection", json={"ids": ids}).status_code == 422
 
 
+def test_what_is_selected_has_likely_intents_and_utterances_like_it(shared_client):
+    """Leaving the labelled ones out, nothing is more like an utterance of the logs than itself."""
+    hits = shared_client.get("/v1/review/search?q=a&logs_only=true").json()["utterances"]
+    likely = shared_client.post("/v1/review/selection", json={"ids": [hits[0]["id"]]}).json()["likely"]
+    assert likely[0] == [hits[0]["intent"], pytest.approx(hits[0]["probability"], abs=1e-3)]
+    assert [p for _, p in likely] == sorted((p for _, p in likely), reverse=True)
+    query = {"q": hits[0]["text"], "by_meaning": True, "logs_only": True}
+    like = shared_client.get("/v1/review/search", params=query).json()["utterances"]
+    assert like[0]["text"] == hits[0]["text"]
+    assert not any(u["labelled"] for u in like)
+
+
 def test_the_limit_of_a_move_is_told_and_kept(client, monkeypatch):
     monkeypatch.setattr(views, "MAX_UTTERANCES_TO_MOVE", 5)
     hits = client.get("/v1/review/search?q=a").json()

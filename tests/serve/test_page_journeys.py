@@ -202,6 +202,15 @@ def test_the_list_is_filtered_sorted_explained_and_worked_through_by_keys(page):
     page.reload()
     first, second = names(page)
     page.wait_for_selector(f"button[aria-label='Accept {first}']:enabled")
+    page.keyboard.press("?")
+    page.uncheck("#keys-on")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.name") is None, "keys can be turned off"
+    page.keyboard.press("?")
+    page.check("#keys-on")
+    page.keyboard.press("Escape")
+    page.evaluate("document.activeElement.blur()")
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.dataset.name") == first
     press(page, "a")

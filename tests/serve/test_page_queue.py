@@ -97,6 +97,9 @@ def test_answers_do_not_wait_for_the_server_and_only_who_has_read_a_question_ans
     assert [entry["arguments"]["texts"] for entry in decisions(page)] == [[text] for text in seen[:6]], "in order"
 
     page.unroute("**/v1/review/decisions")
+    page.reload()
+    page.wait_for_selector("text=6 of")  # the goal survives
+    page.wait_for_timeout(400)
     go_on = hold_back(page, "**/v1/review/decisions")
     text = utterance(page)
     press(page, "n")

@@ -34,8 +34,7 @@ def weekly_volumes(days: Sequence[Sequence[tuple[str, int]]]) -> list[Volume | N
 def _partial_weeks(days: Sequence[str], n_weeks: int) -> tuple[int, ...]:
     """Return whether the logs begin or end within a week, where other weeks have earlier or later days."""
     weekdays = [date.fromisoformat(day).weekday() for day in days]
-    ends = {0: weekdays[0] > min(weekdays), n_weeks - 1: weekdays[-1] < max(weekdays)}
-    return tuple(week for week, is_partial in ends.items() if is_partial)
+    return (0,) * (weekdays[0] > min(weekdays)) + (n_weeks - 1,) * (weekdays[-1] < max(weekdays))
 
 
 @cache

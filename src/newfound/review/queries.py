@@ -173,10 +173,7 @@ class ReviewView:
         return [questions[i] if i in questions else queue_item(self, i) for i in first[:count]]
 
     def search(self, words: str, *, start: int = 0, logs_only: bool = False, by_meaning: bool = False) -> views.Page:
-        """Return the number of utterances that contain all words, in upper or lower case, and some of them.
-
-        By meaning, these are the utterances that are most similar to the words, the most similar ones first.
-        """
+        """Return the number of utterances that contain all words, and some of them; by meaning, the most similar."""
         utterances = self.session.model.utterances
         if by_meaning:
             vector = F.normalize(torch.from_numpy(self.session.vectors_of((words,))), dim=-1)[0]

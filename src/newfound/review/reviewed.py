@@ -73,10 +73,8 @@ class ReviewedModel:
     @cached_property
     def colours(self) -> dict[str, int]:
         """The number of each intent's colour, which stays: near intents that were found together differ."""
-        numbers = self.review.numbers
-        fitted = range(len(self.model.head.prototypes))
-        known = {numbers[name] for name in self.review.known}
-        colours = distinct_colours(self.model.head.prototypes, [n for n in fitted if n not in known])
+        numbers, prototypes = self.review.numbers, self.model.head.prototypes
+        colours = distinct_colours(prototypes, set(range(len(prototypes))) - {numbers[n] for n in self.review.known})
         return {name: colours.get(n, n) for name, n in numbers.items()}
 
     @cached_property

@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from newfound.report.page import render_page
 from newfound.review.session import MAX_POSITION
 from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.service import Service
@@ -63,8 +64,6 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
 
     @app.get("/report", include_in_schema=False)
     def report() -> Response:
-        from newfound.report.page import render_page
-
         view, title = service.refresh(), service.session.folder.name
         content = render_page(view.reviewed, title=title, layout=view.session.layout_now()[0] / MAX_POSITION)
         return HTMLResponse(content, headers={"content-disposition": 'attachment; filename="report.html"'})
