@@ -74,7 +74,7 @@ declare namespace Api {
     arguments: Record<string, unknown>;
   }
 
-  type DecisionKind = "rename" | "merge" | "split" | "reject" | "accept" | "move" | "comment";
+  type DecisionKind = "rename" | "merge" | "split" | "reject" | "accept" | "move" | "divide" | "comment";
 
   interface Discovered {
     new: Array<string>;
