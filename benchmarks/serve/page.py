@@ -145,6 +145,7 @@ def serve(folder: str) -> None:
 
     def warm_up(self: session.ReviewSession) -> None:
         _ = self.view().state
+        self.votes()
         self.layout()
 
     session.__dict__["load"] = load_with_vectors
@@ -301,7 +302,7 @@ def table() -> str:
         f"| before → now | {' | '.join(f'{size} utterances' for size in sizes)} |",
         "|---" * (1 + len(sizes)) + "|",
     ]
-    for name, title in TITLES.items():
+    for name, title in ((name, title) for name, title in TITLES.items() if name in after[0]):
         unit = 1_000 if name == "map_bytes" else 1
         pairs = zip(before, after, strict=True)
         cells = [

@@ -64,8 +64,9 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
 
     @app.get("/report", include_in_schema=False)
     def report() -> Response:
-        view, title = service.refresh(), service.session.folder.name
-        content = render_page(view.reviewed, title=title, layout=view.session.layout_now()[0] / MAX_POSITION)
+        session = service.session
+        layout = session.layout(wait=False)[0] / MAX_POSITION
+        content = render_page(session.view().reviewed, title=session.folder.name, layout=layout)
         return HTMLResponse(content, headers={"content-disposition": 'attachment; filename="report.html"'})
 
     @app.get("/login", include_in_schema=False)
