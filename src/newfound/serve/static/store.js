@@ -31,7 +31,7 @@ export async function refresh() {
 
 /** @param {Intent[]} all */
 function worstFifth(all) {
-  const some = all.filter((i) => i.status !== "known").sort((a, b) => errorOf(b) - errorOf(a));
+  const some = all.filter((i) => i.status !== "known" && i.size > 0).sort((a, b) => errorOf(b) - errorOf(a));
   return new Set(some.slice(0, Math.round(some.length / 5)).map((i) => i.name));
 }
 /** @param {Pick<Intent, "expected_error">} i */

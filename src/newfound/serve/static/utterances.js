@@ -173,7 +173,7 @@ const actionsOn = ({ id, text }, from) => [
   }),
 ];
 /** Where the utterances are that are most like a text. @param {string} text */
-export const likeAddress = (text) => address("search", text, "meaning");
+export const likeAddress = (text) => address("search", text.slice(0, 1000), "meaning");
 
 /** @param {UtterancePage} page */
 function selectAllLabel({ ids, total }) {
