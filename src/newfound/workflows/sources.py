@@ -141,7 +141,7 @@ class InputReader:
             self.runtime.reporter.note("No known intents: all intents are discovered.")
         return Inputs(labelled, sample, preparation)
 
-    def logs(self, logs: LogSource, preparation: Preparation | None) -> Corpus:
+    def logs(self, logs: LogSource, preparation: Preparation | None = None) -> Corpus:
         """Return logs with counts, prepared as those of an earlier model were."""
         unlabelled, report = self._read_logs(logs)
         unlabelled = self._of_wishes(unlabelled)

@@ -2,6 +2,7 @@
 import { get } from "./api.js";
 import { attempt } from "./decisions.js";
 import { askAndMake, askAndMove, askAndMoveToNone } from "./dialogs.js";
+import { askToDivide, contextOf } from "./dividing.js";
 import { button, checkbox, el, fill, lastOf, linkButton, quiet, quietLine } from "./dom.js";
 import { askAbout, losses } from "./losses.js";
 import { named, sureness } from "./parts.js";
@@ -107,6 +108,7 @@ export function utteranceList(page, options) {
         el("span", { class: "text", dir: "auto", onclick: pressText, onmousedown: keepFromMarking }, text),
         el("span", { class: "facts" }, [withIntent && named(u.intent), " ", quiet(fact)]),
         el("span", { class: "row" }, actionsOn(u, from)),
+        contextOf(u),
       ]);
       list.append(item);
     }
@@ -171,6 +173,7 @@ const actionsOn = ({ id, text }, from) => [
     "aria-label": t("move.quoted", { text }),
     class: "small",
   }),
+  text.includes(" ") && button(t("divide"), () => askToDivide(text), { title: t("divide.title"), class: "small" }),
 ];
 /** Where the utterances are that are most like a text. @param {string} text */
 export const likeAddress = (text) => address("search", text.slice(0, 1000), "meaning");

@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { attempt, isSending, move, once, recordAt, sendLater, undo, whenSent } from "./decisions.js";
 import { askAndMake, askAndMove, askName, conclude, confirm } from "./dialogs.js";
+import { askToDivide, contextOf } from "./dividing.js";
 import { bullets, button, el, kbd, keyed, linkButton, quietLine, row } from "./dom.js";
 import { count, percent } from "./format.js";
 import { say } from "./messages.js";
@@ -59,6 +60,7 @@ export async function queueView() {
       head(error),
       el("div", { class: "card stage" }, [
         el("p", { class: "big", dir: "auto", tabindex: -1 }, u.text),
+        contextOf(u),
         u.asks_about === null ? quietLine(t("queue.which")) : isSame(u.asks_about),
         bullets(answers.map(answerButton), { class: "answers" }),
         row(
@@ -128,6 +130,7 @@ function actionsFor(u) {
       act: ifOpen(() => askAndMove([u.text], { ids: [u.id], from: intent, send })),
     },
     { letter: "n", label: t("newIntent…"), act: ifOpen(() => askAndMake([u.text], { ids: [u.id], send })) },
+    { letter: "w", label: t("divide.title"), act: ifOpen(() => askToDivide(u.text, () => queue.forget(u))) },
     ...(intent === null ? [] : [{ letter: "r", label: t("noIntentButton"), act: to(null) }]),
     skipping,
   ];
@@ -190,7 +193,7 @@ const isShown = () => location.hash === "#queue";
 
 const takeBack = (/** @type {number | null} */ id = null, /** @type {boolean} */ step = false) =>
   undo(id, step, (entries) => {
-    const texts = new Set(entries.flatMap((e) => e.arguments.texts));
+    const texts = new Set(entries.flatMap((e) => e.arguments.texts ?? e.arguments.text));
     for (const u of queue.answered.filter((item) => texts.has(item.text))) queue.bringBack(u);
   });
 
