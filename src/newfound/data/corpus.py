@@ -113,6 +113,11 @@ class Corpus:
         """How many utterances each label has."""
         return dict(Counter(label for label in self.labels if label is not None))
 
+    def ids(self, intents: Sequence[str]) -> list[int]:
+        """Return the position of each label among some intents; -1 without a label, and for one that is not there."""
+        position = {intent: i for i, intent in enumerate(intents)}
+        return [-1 if label is None else position.get(label, -1) for label in self.labels]
+
     def take(self, rows: Sequence[int]) -> Corpus:
         """Return the utterances at the given positions."""
         fields = (self.texts, self.labels, self.origins)

@@ -20,7 +20,7 @@ from newfound.algorithms.estimation import Estimate
 from newfound.data.corpus import Corpus
 from newfound.defaults import LogsHold, NoIntent
 from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, Tune, load_encoder
+from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, load_encoder
 from newfound.encoders.languages import likely_languages
 from newfound.encoders.suitability import text_warnings
 from newfound.errors import DataError, NoKnownIntents, SettingsError
@@ -229,17 +229,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for warning in text_warnings(encoder, corpus.labelled().texts, corpus.unlabelled().texts):
             run.reporter.warn(warning)
         run.begin(self._identity(corpus, encoder))
-        ids = {intent: i for i, intent in enumerate(corpus.intents)}
-        views = self.trunk_views if self.trunk_views != "auto" else self._stored_views(tune, device)
-        encode = partial(
-            encode_corpus,
-            encoder=encoder,
-            tune=tune,
-            device=device,
-            run=run,
-            ids=ids,
-            trunk_dropout=self.trunk_dropout,
-        )
+        views = self.trunk_views if self.trunk_views != "auto" else self._stored_views(device)
+        encode = partial(encode_corpus, corpus.intents, encoder, tune, run, self.trunk_dropout)
         with run.reporter.task("encoding", len(corpus)) as task:
             train = encode(corpus, views=views)
             task.advance(steps=len(corpus))
@@ -250,14 +241,14 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             run=run,
             train=train,
             validation=train if validation is None or not len(validation) else encode(validation),
-            n_known=len(ids),
+            n_known=len(corpus.intents),
             n_new=self._n_new(encoder, corpus, run),
             seed=self.seed,
             trunk_dropout=self.trunk_dropout,
             languages=likely_languages(encoder, corpus.texts),
         )
 
-    def _stored_views(self, tune: Tune, device: torch.device) -> int:
+    def _stored_views(self, device: torch.device) -> int:
         """How many noisy runs of the frozen layers are worth their time."""
         return 16 if device.type == "cuda" else 4
 

@@ -30,7 +30,7 @@ from newfound.algorithms.ensembles import (
 from newfound.algorithms.recognition import overlooks_new, recognise_known, typical_labels
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
-from newfound.encoders.encoder import Encoder, Tune
+from newfound.encoders.encoder import Encoder
 from newfound.errors import NothingToFineTuneOn
 from newfound.methods.asking import ask_about, move_to_short_labels
 from newfound.methods.base import Discoverer
@@ -146,7 +146,7 @@ class Consensus(Discoverer):
     def _no_intent(self) -> NoIntent:
         return self.no_intent if self.logs == "mixed" else "none"
 
-    def _stored_views(self, tune: Tune, device: torch.device) -> int:
+    def _stored_views(self, device: torch.device) -> int:
         return 0  # heads see one view; in a few dozen steps, dropout in the upper layers suffices
 
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
@@ -169,11 +169,13 @@ class Consensus(Discoverer):
             share = SHARE_OF_EPOCHS_TO_ADD_HELD_OUT
             self._fit_classifier(context, network, x, trial.with_labels(labels.y), share_of_epochs=share)
         is_new = labels.y >= context.n_known
+        # Without new intents, rows that are not recognised are of known ones all the same.
+        no_intent = (labels.y < 0) & (context.y < 0) if context.n_new else aside.cpu()
         return Discovery(
             network,
             self.temperature or FROZEN_TEMPERATURE,
             vectors=x,
-            no_intent=None if self._no_intent() == "none" else self._rows_of_no_intent(context, labels.y, aside.cpu()),
+            no_intent=None if self._no_intent() == "none" else no_intent,
             share_of_no_intent=self.no_intent if isinstance(self.no_intent, float) else None,
             agreement=float(labels.agreement[is_new].mean()) if bool(is_new.any()) else None,
             consistency=labels.consistency,
@@ -187,24 +189,13 @@ class Consensus(Discoverer):
         x are vectors of the pretrained encoder: after a fine-tuning, labelled rows lie closer to each other than
         anything else, and nearly everything would look untypical beside them.
         """
-        is_labelled, one_language = (context.y >= 0).numpy(), context.languages is None
-        rows = put_aside(
-            context.train.texts,
-            context.language_free(x),
-            is_labelled,
-            self._no_intent(),
-            comparable=one_language,
-            seed=derive(context.seed, "density"),
-        )
-        return torch.from_numpy(rows).to(x.device)
-
-    def _rows_of_no_intent(self, context: FitContext, y: Tensor, aside: Tensor) -> Tensor:
-        """Which rows [n] (CPU) belong to no intent; without new intents, those that are not recognised are known."""
-        return (y < 0) & (context.y < 0) if context.n_new else aside
+        x, texts, one_language = context.language_free(x), context.train.texts, context.languages is None
+        rows = put_aside(texts, x, context.y >= 0, self._no_intent(), comparable=one_language, seed=context.seed)
+        return rows.to(x.device)
 
     def _fine_tune(self, context: FitContext, network: IntentNetwork) -> Tensor:
         """Fine-tune the network on the labels, and return its unit vectors [n, d]."""
-        fine_tune(context, network, context.y, self._fine_tuning(context), stage="fine-tuning")
+        fine_tune(context, network, self._fine_tuning(context))
         return context.unit_vectors(network)
 
     def _join(self, context: FitContext, frozen: Tensor, tuned: Tensor) -> Tensor:
@@ -395,6 +386,5 @@ class Consensus(Discoverer):
 
 def has_few_labels(corpus: Corpus) -> bool:
     """Return whether a corpus has too few labels to fine-tune an encoder on."""
-    ids = {intent: i for i, intent in enumerate(corpus.intents)}
-    y = torch.tensor([-1 if label is None else ids[label] for label in corpus.labels])
-    return len(ids) < 2 or typical_labels(y, len(ids)) < MIN_LABELS_TO_FINE_TUNE
+    n_known, y = len(corpus.intents), torch.tensor(corpus.ids(corpus.intents))
+    return n_known < 2 or typical_labels(y, n_known) < MIN_LABELS_TO_FINE_TUNE
