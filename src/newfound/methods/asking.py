@@ -10,7 +10,7 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.ensembles import diffuse, share_agreeing
-from newfound.algorithms.ranking import rank_descending
+from newfound.algorithms.neighbours import rank_descending
 from newfound.methods.context import FitContext
 from newfound.questions.annotators import ask, check_questions, measure_reliability
 from newfound.questions.selection import MAX_EXAMPLES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from newfound.intents.languages import languages_of
 from newfound.intents.naming import name_intents
 from newfound.methods.context import Discovery, FitContext
 from newfound.model.arrays import reliability_of, temperature_of, with_reliability
-from newfound.model.classifier import IntentModel, stamp_provenance
+from newfound.model.classifier import IntentModel, versions
 from newfound.model.embedder import NetworkEmbedder
 from newfound.model.network import CosineClassifier, IntentNetwork
 from newfound.model.types import Calibration, Status, Utterance
@@ -60,6 +61,8 @@ def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> In
         **({"no_intent": {"utterances": int(limits.outside.sum())}} if limits.outside.any() else {}),
         **({"choices": dict(discovery.choices)} if discovery.choices else {}),
         **({} if check is None else {"known_check": asdict(check)}),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions(),
     }
     embedder = NetworkEmbedder(context.encoder, context.tune, network)
     predicted = np.where(limits.outside, -1, corrected.argmax(1))
@@ -80,7 +83,7 @@ def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> In
             described, limits.min_similarity, limits.takes_wordless, limits.takes_small_talk, strict=True
         )
     ]
-    return IntentModel.of(embedder, intents, calibration, stamp_provenance(provenance), utterances)
+    return IntentModel.of(embedder, intents, calibration, provenance, utterances)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -283,7 +282,7 @@ class IntentModel:
         """Return the positions of the `count` intents with the most similar prototypes to each intent's, best first."""
         import torch
 
-        from newfound.algorithms.ranking import rank_descending
+        from newfound.algorithms.neighbours import rank_descending
 
         prototypes = torch.from_numpy(self.head.prototypes)
         similarity = (prototypes @ prototypes.T).fill_diagonal_(-torch.inf)
@@ -329,11 +328,6 @@ def _ranked_intents(probabilities: Array, names: Sequence[str], top: int) -> lis
         tuple(RankedIntent(names[i], round_probability(p)) for i, p in zip(row, values, strict=True) if values[0] > 0)
         for row, values in zip(index.tolist(), value.tolist(), strict=True)
     ]
-
-
-def stamp_provenance(provenance: dict[str, Any]) -> dict[str, Any]:
-    """Return the provenance of a freshly fitted model, with the time and the versions of everything involved."""
-    return {**provenance, "created": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions()}
 
 
 def versions() -> dict[str, str]:

@@ -234,7 +234,7 @@ def _scores(rows: Sequence[EvaluatedUtterance], names: frozenset[str]) -> dict[s
     """Return the fields of an `Evaluation` that are computed from the rows alone."""
     import numpy as np
 
-    from newfound.algorithms.metrics import calibration_error, macro_f1
+    from newfound.algorithms.metrics import calibration_error, mean_f1
 
     sizes = Counter(row.label for row in rows)
     ids = {label: i for i, label in enumerate(sorted(sizes))}
@@ -251,7 +251,7 @@ def _scores(rows: Sequence[EvaluatedUtterance], names: frozenset[str]) -> dict[s
         "labels": len(sizes),
         "labels_by_name": len(set(sizes) & names),
         "accuracy": _percent([row.correct for row in rows]) or 0.0,
-        "macro_f1": round(macro_f1(true, predicted), 4),
+        "macro_f1": round(mean_f1(true, predicted, "macro"), 4),
         "accuracy_by_name": _percent([row.correct for row in rows if row.label in names]),
         "accuracy_matched": _percent([row.correct for row in rows if row.label not in names]),
         "accuracy_of_intents": _percent([row.correct for row in named]),
