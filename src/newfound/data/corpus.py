@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from newfound.data.labels import label_text
 from newfound.data.said import ALONE, Said, gather
 from newfound.errors import DataError
 
@@ -166,3 +165,20 @@ def fingerprint(parts: Iterable[str | None]) -> str:
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()
+
+
+def label_text(value: object) -> str | None:
+    """Return a label as text: whole numbers as their digits, None and NaN (a missing value in pandas) as None."""
+    if value is None or isinstance(value, str):
+        return value
+    if type(value).__name__ == "NAType":  # pandas.NA, which cannot be compared
+        return None
+    try:
+        if value != value:
+            return None
+        is_whole = not isinstance(value, bool) and type(value).__name__ != "bool" and int(value) == value  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        is_whole = False
+    if not is_whole:
+        raise DataError(f"a label is {value!r}; give a text that is not empty, a whole number, or None for no label")
+    return str(int(value))  # type: ignore[call-overload]

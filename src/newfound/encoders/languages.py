@@ -1,4 +1,4 @@
-"""Which language a short text is likely in, and which utterances are in a language that an encoder was not made for.
+"""Which language a short text is likely in, and which utterances an encoder reads badly, above all for their language.
 
 Languages in Latin letters are told apart by their function words. Of other scripts the script stands for the language,
 so that Russian and Ukrainian are one; Chinese and Japanese are told apart by kana.
@@ -7,7 +7,7 @@ The language of an encoder is the one whose function words its tokenizer knows b
 vocabulary. An utterance is in another language if it is written in another script, or has more function words of
 another language than of the encoder's. Words that the tokenizer does not know are no sign of another language: names of
 products and medicines, and identifiers, are not known either. Nothing is said about multilingual encoders, whose
-vocabularies are large.
+vocabularies are large. An encoder also reads markup badly, and what is longer than it reads.
 """
 
 from __future__ import annotations
@@ -42,6 +42,12 @@ MIN_SHARE_OF_WHOLE_WORDS = 0.7  # of the words of a text that the tokenizer know
 # Fewer texts of a language do not tell its mean. On 20 English corpora, at most 0.7 % count as any one other language.
 MIN_TEXTS_OF_A_LANGUAGE, MIN_SHARE_OF_A_LANGUAGE = 20, 0.02
 MAX_SHARE_OF_FOREIGN_TEXTS = 0.05  # in another language; more are worth a warning: docs/howto/other-languages.md
+# Tags and entities of HTML, and not what merely stands in angle brackets, such as the masks of personal data.
+MARKUP = re.compile(
+    r"<(?:/?(?:a|b|body|br|div|em|font|h[1-6]|head|hr|html|i|img|li|meta|ol|p|pre|script|span|strong|style|table|tbody"
+    r"|td|th|title|tr|u|ul)\b[^<>]*|!doctype[^<>]*|!--.*?--)>|&(?:amp|gt|lt|nbsp|quot|#\d{2,5});",
+    re.I | re.S,
+)
 
 
 def likely_language(text: str) -> str:
@@ -171,3 +177,30 @@ def language_warning(encoder: Encoder, known_texts: Sequence[str], log_texts: Se
         )
     share = f"{100 * max(logs, known):.0f} % of the {'logs' if logs >= known else 'known utterances'}"
     return f"{share} are likely not in the language of the encoder {name}; {remedy}"
+
+
+def text_warnings(encoder: Encoder, known_texts: Sequence[str], log_texts: Sequence[str] = ()) -> list[str]:
+    """Return what to say about texts that an encoder reads badly: one line for each kind."""
+    texts = [*known_texts, *log_texts]
+    language = language_warning(encoder, known_texts, log_texts)
+    with_markup = sum(MARKUP.search(text) is not None for text in texts)
+    said = [] if language is None else [language]
+    if with_markup:
+        said.append(f"{with_markup:,} of {len(texts):,} texts with HTML; newfound.discover reads them without it")
+    if cut := _number_cut(encoder, texts):
+        said.append(
+            f"{cut:,} of {len(texts):,} texts longer than {encoder.max_length} tokens (about "
+            f"{encoder.max_length * 3 // 4} words), of which the encoder reads no more"
+        )
+    return said
+
+
+def _number_cut(encoder: Encoder, texts: Sequence[str]) -> int:
+    """Return how many texts are cut. A token has at least one byte, so that short texts need not be tokenised."""
+    most = encoder.max_length
+    prompted = [encoder.prompt + text for text in texts]
+    may_be_cut = [text for text in prompted if len(text.encode(errors="replace")) > most - 4]
+    if not may_be_cut:
+        return 0
+    ids = encoder.tokenizer(may_be_cut, truncation=True, max_length=most + 1)["input_ids"]
+    return sum(len(own) > most for own in ids)

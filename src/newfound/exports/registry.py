@@ -15,8 +15,7 @@ from pathlib import Path
 from newfound.data.corpus import Corpus
 from newfound.errors import SettingsError, TargetExists
 from newfound.exports import platforms
-from newfound.exports.common import Project
-from newfound.exports.platforms import names_without_slash
+from newfound.exports.platforms import Project, names_without_slash
 from newfound.exports.tables import DATASET_FILES, to_csv, to_csv_safe, to_datasets, to_jsonl, to_parquet
 from newfound.files import folder_atomically, write_atomically
 

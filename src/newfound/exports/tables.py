@@ -10,7 +10,7 @@ import io
 import json
 
 from newfound.data.corpus import Corpus
-from newfound.exports.common import Project, zip_files
+from newfound.exports.platforms import Project, zip_files
 from newfound.exports.predictions import check_pyarrow
 from newfound.files import csv_bytes
 

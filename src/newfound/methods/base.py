@@ -21,8 +21,7 @@ from newfound.data.corpus import Corpus
 from newfound.defaults import LogsHold, NoIntent
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, load_encoder
-from newfound.encoders.languages import likely_languages
-from newfound.encoders.suitability import text_warnings
+from newfound.encoders.languages import likely_languages, text_warnings
 from newfound.errors import DataError, NoKnownIntents, SettingsError
 from newfound.methods.context import Discovery, FitContext, Watch, encode_corpus, watch_nothing
 from newfound.methods.estimation import estimate_for

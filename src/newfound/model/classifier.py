@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from newfound.encoders.cache import FeatureCache, StoredVectors
     from newfound.encoders.encoder import Encoder
-    from newfound.model.embedder import NetworkEmbedder
+    from newfound.model.network import NetworkEmbedder
 
 Intents: TypeAlias = Sequence[Intent]
 Utterances: TypeAlias = Sequence[Utterance]
@@ -213,7 +213,7 @@ class IntentModel:
     @property
     def embedder(self) -> NetworkEmbedder:
         """What makes vectors of texts with the network."""
-        from newfound.model.embedder import NetworkEmbedder
+        from newfound.model.network import NetworkEmbedder
 
         assert isinstance(self.embed, NetworkEmbedder)  # a model with a stored graph is asked for predictions only
         return self.embed

@@ -34,8 +34,7 @@ from newfound.model.about import (
     stream_utterances,
 )
 from newfound.model.classifier import IntentModel
-from newfound.model.embedder import NetworkEmbedder
-from newfound.model.network import IntentNetwork
+from newfound.model.network import IntentNetwork, NetworkEmbedder
 from newfound.model.types import Intent, Utterance
 from newfound.text import first_line
 

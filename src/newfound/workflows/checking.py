@@ -11,11 +11,10 @@ import numpy as np
 
 from newfound import defaults
 from newfound.algorithms.label_errors import likely_labels, near_duplicates, out_of_sample_probabilities
-from newfound.data.labels import FEW_EXAMPLES, misspelt_labels
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, Row
-from newfound.data.validation import Conflict, find_conflicts
+from newfound.data.validation import FEW_EXAMPLES, Conflict, find_conflicts, misspelt_labels
 from newfound.encoders.encoder import Encoder
-from newfound.encoders.suitability import text_warnings
+from newfound.encoders.languages import text_warnings
 from newfound.errors import DataError
 from newfound.files import check_file_target, csv_bytes, write_atomically
 from newfound.training.progress import Reporter

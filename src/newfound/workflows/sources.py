@@ -10,10 +10,9 @@ from typing import Any, Literal, NamedTuple, get_args
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import DistinctSample, distinct, distinct_examples
-from newfound.data.labels import misspelt_labels
 from newfound.data.redact import redact_rows
 from newfound.data.rows import DEFAULT_READ_OPTIONS, LabelUse, ReadOptions, ReadReport, Row
-from newfound.data.validation import check_label, check_text, collect, open_rows, write_conflicts
+from newfound.data.validation import check_label, check_text, collect, misspelt_labels, open_rows, write_conflicts
 from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
 from newfound.preparation import Preparation, preparation_for

@@ -167,7 +167,7 @@ def _emerging(
     import numpy as np
     import torch
 
-    from newfound.algorithms.emergence import emerging_groups
+    from newfound.algorithms.trends import emerging_groups
     from newfound.encoders.cache import FeatureCache
     from newfound.intents.description import exemplars
     from newfound.intents.naming import name_intents
