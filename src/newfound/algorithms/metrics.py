@@ -134,7 +134,6 @@ def adjusted_rand_index(a: Ids, b: Ids) -> float:
 
 
 def _sum_of_squares(ids: Ids) -> int:
-    """Return the sum of the squared sizes of clusters."""
     return int((np.unique(ids, return_counts=True)[1] ** 2).sum())
 
 

@@ -24,7 +24,6 @@ class Relation(NamedTuple):
 
     @property
     def change(self) -> Change:
-        """What happened."""
         if not self.after:
             return "gone"
         if not self.before:

@@ -128,7 +128,10 @@ def emerging_groups(x: npt.NDArray[np.float32], is_newer: Flags, is_unusual: Fla
     _, index = nearest(torch.from_numpy(x), sizes[-1] - 1)
     around = np.concatenate([np.arange(len(x))[:, None], index.numpy()], axis=1)  # each utterance and its nearest ones
     richness = _richness(_counts(around, is_newer, sizes), is_newer, sizes)  # [n, sizes]
-    limit = _chance_limit(around, is_newer, sizes)
+    generator = np.random.default_rng(0)
+    most = np.stack([_counts(around, generator.permutation(is_newer), sizes).max(0) for _ in range(N_LOTS)])
+    by_chance = np.sort(_richness(most, is_newer, sizes).max(1))  # of the richest neighbourhood of each lot
+    limit = by_chance[-round(FALSE_ALARM_RATE_OF_NEW_INTENTS * (N_LOTS + 1))]
     groups: list[set[int]] = []
     for centre in np.argsort(-richness.max(1), kind="stable"):
         if richness[centre].max() <= limit:
@@ -158,11 +161,3 @@ def _richness(counts: npt.NDArray[np.int64], is_newer: Flags, sizes: list[int]) 
     total, newer = len(is_newer), int(is_newer.sum())
     tails = [-hypergeom.logsf(np.arange(size + 1) - 1, total, newer, size) for size in sizes]
     return np.stack([tail[own] for tail, own in zip(tails, counts.T, strict=True)], axis=1)
-
-
-def _chance_limit(around: npt.NDArray[np.int64], is_newer: Flags, sizes: list[int]) -> float:
-    """Return the richness that no neighbourhood exceeds by chance, but for the rate of false alarms."""
-    generator = np.random.default_rng(0)
-    most = np.stack([_counts(around, generator.permutation(is_newer), sizes).max(0) for _ in range(N_LOTS)])
-    richest = _richness(most, is_newer, sizes).max(1)
-    return float(np.sort(richest)[-round(FALSE_ALARM_RATE_OF_NEW_INTENTS * (N_LOTS + 1))])

@@ -14,7 +14,7 @@ MAX_UNPACKED_BYTES = 512 * 2**20
 GZIP_START, ZIP_START = b"\x1f\x8b", b"PK\x03\x04"
 
 
-class _LimitedGzip(gzip.GzipFile):
+class LimitedGzip(gzip.GzipFile):
     """A gzip file; reading more than the limit is an error."""
 
     def __init__(self, name: str, stream: BinaryIO) -> None:
@@ -32,11 +32,6 @@ class _LimitedGzip(gzip.GzipFile):
         if self.tell() > MAX_UNPACKED_BYTES:
             raise _too_large(self.name, "unpack it first if this is right")
         return data
-
-
-def open_gzip(name: str, stream: BinaryIO) -> io.BufferedReader:
-    """Return the content of a gzip file as a stream."""
-    return io.BufferedReader(_LimitedGzip(name, stream))
 
 
 def open_zip(name: str, content: bytes, *, if_damaged: str, if_large: str) -> zipfile.ZipFile:

@@ -48,7 +48,6 @@ class Family:
     distances: str | None = None  # the place of the embedding for `relative_bias` in a model; None if it has none
 
     def parts(self, layer: nn.Module) -> LayerParts:
-        """Return the parts of a layer."""
         return LayerParts(**{part: attrgetter(place)(layer) for part, place in self.places.items()})
 
 

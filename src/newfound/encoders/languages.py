@@ -129,18 +129,14 @@ def _language_of(tokenizer: Any, texts: Sequence[str]) -> _EncoderLanguage:
     )
     shares = {language: len(words & whole) / len(words) for language, words in FUNCTION_WORDS.items()}
     best = max(shares, key=lambda language: shares[language])
+    tokens = sorted(tokenizer.get_vocab())[::TOKENS_PER_TOKEN_LOOKED_AT]
+    scripts = Counter(script for token in tokens for script in {script_of(character) for character in token} if script)
     return _EncoderLanguage(
-        _scripts_of(tokenizer),
+        frozenset(script for script, n in scripts.items() if n >= MIN_SHARE_OF_SCRIPT * len(tokens)),
         FUNCTION_WORDS[best] if shares[best] >= MIN_SHARE_OF_KNOWN_FUNCTION_WORDS else frozenset(),
         tuple(words for language, words in FUNCTION_WORDS.items() if language != best),
         whole,
     )
-
-
-def _scripts_of(tokenizer: Any) -> frozenset[str]:
-    tokens = sorted(tokenizer.get_vocab())[::TOKENS_PER_TOKEN_LOOKED_AT]
-    scripts = Counter(script for token in tokens for script in {script_of(character) for character in token} if script)
-    return frozenset(script for script, n in scripts.items() if n >= MIN_SHARE_OF_SCRIPT * len(tokens))
 
 
 def likely_languages(encoder: Encoder, texts: Sequence[str]) -> Tensor | None:
@@ -187,20 +183,13 @@ def text_warnings(encoder: Encoder, known_texts: Sequence[str], log_texts: Seque
     said = [] if language is None else [language]
     if with_markup:
         said.append(f"{with_markup:,} of {len(texts):,} texts with HTML; newfound.discover reads them without it")
-    if cut := _number_cut(encoder, texts):
+    # A token has at least one byte, so that short texts need not be tokenised.
+    prompted, most = [encoder.prompt + text for text in texts], encoder.max_length
+    may_be_cut = [text for text in prompted if len(text.encode(errors="replace")) > most - 4]
+    ids = encoder.tokenizer(may_be_cut, truncation=True, max_length=most + 1)["input_ids"] if may_be_cut else []
+    if cut := sum(len(own) > most for own in ids):
         said.append(
-            f"{cut:,} of {len(texts):,} texts longer than {encoder.max_length} tokens (about "
-            f"{encoder.max_length * 3 // 4} words), of which the encoder reads no more"
+            f"{cut:,} of {len(texts):,} texts longer than {most} tokens (about {most * 3 // 4} words), of which the "
+            "encoder reads no more"
         )
     return said
-
-
-def _number_cut(encoder: Encoder, texts: Sequence[str]) -> int:
-    """Return how many texts are cut. A token has at least one byte, so that short texts need not be tokenised."""
-    most = encoder.max_length
-    prompted = [encoder.prompt + text for text in texts]
-    may_be_cut = [text for text in prompted if len(text.encode(errors="replace")) > most - 4]
-    if not may_be_cut:
-        return 0
-    ids = encoder.tokenizer(may_be_cut, truncation=True, max_length=most + 1)["input_ids"]
-    return sum(len(own) > most for own in ids)

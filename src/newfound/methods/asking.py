@@ -110,7 +110,7 @@ def move_to_short_labels(context: FitContext, x: Tensor, rows: Tensor, agreement
     if not given:
         return None
     at = torch.tensor([i for i, _ in given], device=x.device)
-    features = context.encoder.features([label for _, label in given], context.encoder.tune("heads"))
+    of_labels = torch.from_numpy(context.encoder.vectors([label for _, label in given])).to(x.device)
     moved = x.clone()
-    moved[at] = F.normalize(x[at] + F.normalize(features.data.flat.float().to(x.device), dim=-1), dim=-1)
+    moved[at] = F.normalize(x[at] + F.normalize(of_labels, dim=-1), dim=-1)
     return moved

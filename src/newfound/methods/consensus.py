@@ -160,7 +160,10 @@ class Consensus(Discoverer):
         aside = self._put_aside(context, frozen)  # step 1
         x = self._fine_tune(context, network) if context.tune.layers else frozen  # step 2
         joined = self._join(context, frozen, x)
-        context = self._with_number(context, network, joined, frozen, aside)  # step 3
+        if self.n_new == "auto":  # step 3
+            likely, seed = context.languages, context.seed
+            found = estimate_from_vectors(joined, context.y, aside, likely, self.logs, seed=seed, pretrained=frozen)
+            context = context.with_number(network, self._report_estimate(found, context.run))
         labels = self._label(context, joined, frozen, aside)  # steps 4 and 5
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
         self._fit_classifier(context, network, x, labels.y)  # step 6
@@ -220,17 +223,6 @@ class Consensus(Discoverer):
             instance_weight=settings.instance_weight if self.instance_weight is None else self.instance_weight,
         )
 
-    def _with_number(
-        self, context: FitContext, network: IntentNetwork, x: Tensor, pretrained: Tensor, aside: Tensor
-    ) -> FitContext:
-        """The context with a number of new intents, for which the network gets columns."""
-        if self.n_new != "auto":
-            return context
-        estimate = estimate_from_vectors(
-            x, context.y, aside, context.languages, self.logs, seed=context.seed, pretrained=pretrained
-        )
-        return context.with_number(network, self._report_estimate(estimate, context.run))
-
     def _may_hold_known(self, context: FitContext) -> bool:
         return self.logs == "mixed" and context.n_known > 0
 
@@ -254,7 +246,7 @@ class Consensus(Discoverer):
         labels = context.n_known + clusters
         offer_known = self._may_hold_known(context)
         labels = ask_about(context, x, chosen, ensemble, labels, self.questions, offer_known=offer_known)
-        return self._put_together(context, x, y, rows, chosen, ensemble, labels)
+        return self._put_together(x, y, rows, chosen, ensemble, labels)
 
     def _recognise(self, context: FitContext, x: Tensor, frozen: Tensor, y: Tensor) -> Tensor:
         seeds = partial(derive, context.seed, "known")
@@ -283,7 +275,7 @@ class Consensus(Discoverer):
         k, y = context.n_known + context.n_new, context.y.to(x.device)
         ensemble, chosen, clusters = self._cluster(context, x, kept.cpu(), k)
         labels = name_by_labels(clusters, y[chosen.to(y.device)], context.n_known)
-        return self._put_together(context, x, y, kept.cpu(), chosen, ensemble, labels)
+        return self._put_together(x, y, kept.cpu(), chosen, ensemble, labels)
 
     def _cluster(self, context: FitContext, x: Tensor, rows: Tensor, k: int) -> tuple[list[Tensor], Tensor, Tensor]:
         """Clusterings of some rows [m] of x, which of the rows were clustered, and the consensus on these."""
@@ -304,14 +296,7 @@ class Consensus(Discoverer):
         return ensemble, chosen, clusters
 
     def _put_together(
-        self,
-        context: FitContext,
-        x: Tensor,
-        y: Tensor,
-        rows: Tensor,
-        chosen: Tensor,
-        ensemble: list[Tensor],
-        labels: Tensor,
+        self, x: Tensor, y: Tensor, rows: Tensor, chosen: Tensor, ensemble: list[Tensor], labels: Tensor
     ) -> Labels:
         """Labels of all rows, of which some [m] were to be clustered, and of these some were chosen."""
         if len(chosen) == len(rows):

@@ -149,8 +149,7 @@ def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelE
     for warning in text_warnings(encoder, [row.text for row in rows]):
         runtime.reporter.warn(warning)
     with runtime.reporter.task("encoding", len(rows)) as task:
-        vectors = encoder.features([row.text for row in rows], encoder.tune("heads")).data.flat
-        x = vectors.numpy().astype(np.float64)
+        x = encoder.vectors([row.text for row in rows]).astype(np.float64)
         task.advance(steps=len(rows))
     p = out_of_sample_probabilities(x, y, n_classes=len(names), folds=min(CROSS_VALIDATION_FOLDS, largest), seed=seed)
     likely, each = likely_labels(p, y), np.arange(len(y))
