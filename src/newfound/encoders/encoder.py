@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from newfound.encoders.cache import FeatureCache, Vectors, folder_name
-from newfound.encoders.families import family_of
-from newfound.encoders.layers import Stack
+from newfound.encoders.layers import Stack, family_of
 from newfound.encoders.light import LightEncoder, load_sentence_transformer
 from newfound.encoders.onnx import can_build
 from newfound.encoders.ragged import Ragged

@@ -111,6 +111,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     }
     """The settings that each effort stands for."""
 
+    STORED_VIEWS: ClassVar[Mapping[str, int]] = {"cuda": 16, "cpu": 4}
+    """How many noisy runs of the frozen layers are worth their time."""
+
     NEEDS_KNOWN: ClassVar[bool] = True
     """Whether the method learns from known intents, at least two of them; others can do without any."""
 
@@ -228,7 +231,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for warning in text_warnings(encoder, corpus.labelled().texts, corpus.unlabelled().texts):
             run.reporter.warn(warning)
         run.begin(self._identity(corpus, encoder))
-        views = self.trunk_views if self.trunk_views != "auto" else self._stored_views(device)
+        views = self.trunk_views if self.trunk_views != "auto" else self.STORED_VIEWS[device.type]
         encode = partial(encode_corpus, corpus.intents, encoder, tune, run, self.trunk_dropout)
         with run.reporter.task("encoding", len(corpus)) as task:
             train = encode(corpus, views=views)
@@ -246,10 +249,6 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             trunk_dropout=self.trunk_dropout,
             languages=likely_languages(encoder, corpus.texts),
         )
-
-    def _stored_views(self, device: torch.device) -> int:
-        """How many noisy runs of the frozen layers are worth their time."""
-        return 16 if device.type == "cuda" else 4
 
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
         if self.n_new != "auto":

@@ -116,6 +116,8 @@ class Consensus(Discoverer):
     ASKS_QUESTIONS: ClassVar[bool] = True
     SORTS_ROWS: ClassVar[bool] = True
     NEEDS_KNOWN: ClassVar[bool] = False
+    # Heads see one view; in a few dozen steps, dropout in the upper layers suffices.
+    STORED_VIEWS: ClassVar[Mapping[str, int]] = {"cuda": 0, "cpu": 0}
     # More than this gained nothing: more clusterings, several fine-tunings, rounds of self-training (docs/recipe.md).
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
@@ -145,9 +147,6 @@ class Consensus(Discoverer):
 
     def _no_intent(self) -> NoIntent:
         return self.no_intent if self.logs == "mixed" else "none"
-
-    def _stored_views(self, device: torch.device) -> int:
-        return 0  # heads see one view; in a few dozen steps, dropout in the upper layers suffices
 
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
         return 0 if self.n_new == "auto" else self.n_new  # it is estimated after the fine-tuning

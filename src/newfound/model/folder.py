@@ -145,9 +145,8 @@ def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | No
         return given
     name = given or _encoder_name(folder, described)
     pooling, max_length = described.get("pooling"), described.get("max_length")
-    if pooling not in (None, *get_args(Pooling)) or type(max_length) is not int:
-        raise damaged(folder / ABOUT_FILE, "its encoder")
-    if not MIN_TOKENS <= max_length <= MAX_TOKENS:
+    is_length = type(max_length) is int and MIN_TOKENS <= max_length <= MAX_TOKENS
+    if pooling not in (None, *get_args(Pooling)) or not is_length:
         raise damaged(folder / ABOUT_FILE, "its encoder")
     try:
         return load_encoder(name, pooling=pooling, max_length=max_length, weights_hash=expected)

@@ -18,8 +18,7 @@ import torch.nn.functional as F
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
-from newfound.encoders.families import LayerParts
-from newfound.encoders.layers import MASKED_SCORE, Stack
+from newfound.encoders.layers import MASKED_SCORE, LayerParts, Stack
 from newfound.encoders.onnx.session import IDS, MASK, OPSET, VECTORS
 from newfound.encoders.tail import Pooling, Tail
 from newfound.errors import EncoderError
