@@ -98,14 +98,12 @@ def _known_outside(context: FitContext, x: Tensor, first: int) -> dict[int, Outs
     return outside
 
 
-def move_to_short_labels(context: FitContext, x: Tensor, rows: Tensor, agreement: Tensor) -> Tensor | None:
+def move_to_short_labels(context: FitContext, x: Tensor, texts: Sequence[str], agreement: Tensor) -> Tensor | None:
     """Return vectors [m, d] halfway to those of short labels where clusterings disagree; None without labels."""
-    if context.labeller is None:
-        return None
+    assert context.labeller is not None
     doubtful = (agreement < MIN_AGREEMENT_UNLABELLED).nonzero().squeeze(1)
     doubtful = doubtful[agreement[doubtful].argsort(stable=True)].cpu()
-    texts = [context.train.texts[i] for i in rows[doubtful].tolist()]
-    labels = context.labeller.labels(texts) if texts else []
+    labels = context.labeller.labels([texts[i] for i in doubtful.tolist()]) if len(doubtful) else []
     given = [(i, label) for i, label in zip(doubtful.tolist(), labels, strict=True) if label is not None]
     if not given:
         return None

@@ -250,7 +250,7 @@ class Consensus(Discoverer):
     def _recognise(self, context: FitContext, x: Tensor, frozen: Tensor, y: Tensor) -> Tensor:
         seeds = partial(derive, context.seed, "known")
         n_new = max(context.n_new + 1, round(SPARE_CENTRES * context.n_new))
-        runs, neighbours = self._half + 1, self.neighbours
+        runs, neighbours = max(1, self.runs // 2) + 1, self.neighbours
         return recognise_known(x, y, context.n_known, n_new, runs, seeds, neighbours=neighbours, pretrained=frozen)
 
     def _overlooks_new(self, context: FitContext, x: Tensor, y: Tensor, recognised: Tensor) -> bool:
@@ -265,34 +265,43 @@ class Consensus(Discoverer):
     def _label_without_labels(self, context: FitContext, x: Tensor, kept: Tensor) -> Labels:
         """Cluster everything as if nothing were known; a cluster with most labels of an intent has its name."""
         why = "most groups of utterances without a label would be taken for known intents"
-        if context.choices.setdefault("strategy", "without labels") and "strategy_reason" not in context.choices:
-            context.choices["strategy_reason"] = why
-            context.run.reporter.warn(
-                f"{why}, so everything is clustered without labels, and the labels name the clusters. Give each known "
-                "intent more labels if known intents suffer"
-            )
+        context.choices.update(strategy="without labels", strategy_reason=why)
+        context.run.reporter.warn(
+            f"{why}, so everything is clustered without labels, and the labels name the clusters. Give each known "
+            "intent more labels if known intents suffer"
+        )
         k, y = context.n_known + context.n_new, context.y.to(x.device)
         ensemble, chosen, clusters = self._cluster(context, x, kept.cpu(), k)
         labels = name_by_labels(clusters, y[chosen.to(y.device)], context.n_known)
         return self._put_together(x, y, kept.cpu(), chosen, ensemble, labels)
 
     def _cluster(self, context: FitContext, x: Tensor, rows: Tensor, k: int) -> tuple[list[Tensor], Tensor, Tensor]:
-        """Clusterings of some rows [m] of x, which of the rows were clustered, and the consensus on these."""
+        """Clusterings of some rows [m] of x, which of the rows were clustered, and the consensus on these.
+
+        Clusterings of vectors with words, or halfway to short labels, count where they are clearly more consistent.
+        """
         chosen = self._draw_rows(context, rows)
-        points = x[chosen.to(x.device)]
-        k = min(k, len(points))
-        ensemble = self._ensemble(context, points, k, self.runs, "vote")
-        ensemble += self._ensemble_with_words(context, points, chosen, k, ensemble)
+        points, texts = x[chosen.to(x.device)], [context.train.texts[i] for i in chosen.tolist()]
+        k, few = min(k, len(points)), max(1, self.runs // 2)
         agree = partial(consensus_clustering, k=k, seed=derive(context.seed, "agree"))
-        clusters = agree(ensemble)
-        if context.labeller is not None and k >= 2 and not context.tune.layers:
-            moved = move_to_short_labels(context, points, chosen, share_agreeing(ensemble, clusters))
-            kind = "vote with labels"
-            more = [] if moved is None else self._ensemble(context, moved, k, self._half, kind)
-            if is_more_consistent(more, ensemble):
-                ensemble += more
-                clusters = agree(ensemble)
-        return ensemble, chosen, clusters
+
+        def cluster(vectors: Tensor, runs: int, kind: str) -> list[Tensor]:
+            seeds = partial(derive, context.seed, kind)
+            return cluster_ensemble(vectors, k, runs, seeds, neighbours=self.neighbours, sizes=self.sizes)
+
+        ensemble = cluster(points, self.runs, "vote")
+        if k < 2 or context.tune.layers:
+            return ensemble, chosen, agree(ensemble)
+        # Words would tell languages apart.
+        counts_words = self.words == "auto" and self.sizes == "estimated" and context.languages is None
+        if counts_words and len(texts) <= MAX_ROWS_WITH_WORDS:
+            more = cluster(with_words(points, texts, seed=derive(context.seed, "words")), few, "vote with words")
+            ensemble += more if is_more_consistent(more, ensemble) else []
+        if context.labeller is not None:
+            moved = move_to_short_labels(context, points, texts, share_agreeing(ensemble, agree(ensemble)))
+            more = [] if moved is None else cluster(moved, few, "vote with labels")
+            ensemble += more if is_more_consistent(more, ensemble) else []
+        return ensemble, chosen, agree(ensemble)
 
     def _put_together(
         self, x: Tensor, y: Tensor, rows: Tensor, chosen: Tensor, ensemble: list[Tensor], labels: Tensor
@@ -317,28 +326,6 @@ class Consensus(Discoverer):
         drawn = rows[torch.randperm(len(rows), generator=generator)]
         order = (context.y[drawn] < 0).int().argsort(stable=True)
         return drawn[order][:MAX_CLUSTERED_ROWS]
-
-    @property
-    def _half(self) -> int:
-        return max(1, self.runs // 2)
-
-    def _ensemble(self, context: FitContext, x: Tensor, k: int, runs: int, kind: str) -> list[Tensor]:
-        """Clusterings [m] of both views of x, those that count."""
-        seeds = partial(derive, context.seed, kind)
-        return cluster_ensemble(x, k, runs, seeds, neighbours=self.neighbours, sizes=self.sizes)
-
-    def _ensemble_with_words(
-        self, context: FitContext, x: Tensor, rows: Tensor, k: int, ensemble: list[Tensor]
-    ) -> list[Tensor]:
-        """Clusterings [m] of vectors with the words of their texts beside them, where they are more consistent."""
-        wanted = self.words == "auto" and self.sizes == "estimated" and not context.tune.layers
-        wanted = wanted and context.languages is None  # words would tell languages apart
-        if not wanted or k < 2 or len(rows) > MAX_ROWS_WITH_WORDS:
-            return []
-        texts = [context.train.texts[i] for i in rows.tolist()]
-        vectors = with_words(x, texts, seed=derive(context.seed, "words"))
-        more = self._ensemble(context, vectors, k, self._half, "vote with words")
-        return more if is_more_consistent(more, ensemble) else []
 
     def _fit_classifier(
         self, context: FitContext, network: IntentNetwork, x: Tensor, y: Tensor, *, share_of_epochs: float = 1.0

@@ -12,7 +12,7 @@ from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import Only
 from newfound.encoders.registry import RELEASES
-from newfound.errors import NothingToExport, SettingsError
+from newfound.errors import MissingExtra, NothingToExport, SettingsError
 from newfound.exports.platforms import Project
 from newfound.exports.registry import (
     MODEL_EXPORTS,
@@ -153,9 +153,11 @@ def export(
 
 def _export_model(model: ModelSource, path: Path, runtime: Runtime, *, overwrite: bool) -> ExportResult:
     """Write the classifier itself: all of it, or nothing."""
-    from newfound.exports.onnx import FILES, check_can_export, write_onnx
+    from newfound.encoders.onnx import can_build
+    from newfound.exports.onnx import FILES, write_onnx
 
-    check_can_export()
+    if not can_build():
+        raise MissingExtra("the export to ONNX", "onnx and onnxruntime", "onnx")
     check_target(path, FILES, overwrite=overwrite)
     reviewed = runtime.open_model(model)
     try:
