@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from newfound.data.columns import find_columns, has_column
-from newfound.data.compressed import GZIP_START, ZIP_START, LimitedGzip
 from newfound.data.delimited import DELIMITERS, fields_of, parse_delimiter, read_csv
 from newfound.data.messages import messages_of, records_of
-from newfound.data.rows import ReadOptions, Records, Source, unknown_encoding
+from newfound.data.rows import GZIP_START, ZIP_START, LimitedGzip, ReadOptions, Records, Source, unknown_encoding
 from newfound.errors import DataError
 
 # Single words that are taken for a header where nothing says that plain text is a table.

@@ -9,8 +9,7 @@ from datetime import date, datetime, time
 from typing import Any
 
 from newfound.data.columns import ROWS_TO_LOOK_AT, NumberedRow, find_columns_of_table
-from newfound.data.compressed import open_zip
-from newfound.data.rows import Records, Source
+from newfound.data.rows import Records, Source, open_zip
 from newfound.errors import DataError, MissingExtra
 from newfound.text import first_line
 

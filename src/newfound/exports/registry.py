@@ -14,9 +14,8 @@ from pathlib import Path
 
 from newfound.data.corpus import Corpus
 from newfound.errors import SettingsError, TargetExists
-from newfound.exports import platforms
-from newfound.exports.platforms import Project, names_without_slash
-from newfound.exports.tables import DATASET_FILES, to_csv, to_csv_safe, to_datasets, to_jsonl, to_parquet
+from newfound.exports import formats
+from newfound.exports.formats import Project
 from newfound.files import folder_atomically, write_atomically
 
 
@@ -33,28 +32,29 @@ class ExportFormat:
 
 
 EXPORTS: dict[str, ExportFormat] = {
-    "rasa": ExportFormat("Rasa", "NLU training data", ".yml", platforms.to_rasa, names=names_without_slash),
-    "dialogflow-es": ExportFormat(
-        "Dialogflow ES", "an agent, for “Import from zip”", ".zip", platforms.to_dialogflow_es
-    ),
-    "dialogflow-cx": ExportFormat(
-        "Dialogflow CX", "Intent resources of the v3 API", ".json", platforms.to_dialogflow_cx
-    ),
-    "clu": ExportFormat(
-        "Azure conversational language understanding", "a project to import", ".json", platforms.to_clu
-    ),
-    "botpress": ExportFormat("Botpress", "intents of its NLU", ".json", platforms.to_botpress),
-    "csv": ExportFormat("CSV", "a table of text and label", ".csv", to_csv),
+    "rasa": ExportFormat("Rasa", "NLU training data", ".yml", formats.to_rasa, names=formats.names_without_slash),
+    "dialogflow-es": ExportFormat("Dialogflow ES", "an agent, for “Import from zip”", ".zip", formats.to_dialogflow_es),
+    "dialogflow-cx": ExportFormat("Dialogflow CX", "Intent resources of the v3 API", ".json", formats.to_dialogflow_cx),
+    "clu": ExportFormat("Azure conversational language understanding", "a project to import", ".json", formats.to_clu),
+    "botpress": ExportFormat("Botpress", "intents of its NLU", ".json", formats.to_botpress),
+    "csv": ExportFormat("CSV", "a table of text and label", ".csv", formats.to_csv),
     "csv-safe": ExportFormat(
-        "CSV for spreadsheets", "the same for Excel and the like: no cell can run as a formula", ".csv", to_csv_safe
+        "CSV for spreadsheets",
+        "the same for Excel and the like: no cell can run as a formula",
+        ".csv",
+        formats.to_csv_safe,
     ),
-    "jsonl": ExportFormat("JSON lines", "one object per line", ".jsonl", to_jsonl),
-    "parquet": ExportFormat("Parquet", "a table for data tools", ".parquet", to_parquet),
+    "jsonl": ExportFormat("JSON lines", "one object per line", ".jsonl", formats.to_jsonl),
+    "parquet": ExportFormat("Parquet", "a table for data tools", ".parquet", formats.to_parquet),
     "datasets": ExportFormat(
-        "Hugging Face, SetFit", "a training folder for load_dataset", ".zip", to_datasets, files=DATASET_FILES
+        "Hugging Face, SetFit",
+        "a training folder for load_dataset",
+        ".zip",
+        formats.to_datasets,
+        files=formats.DATASET_FILES,
     ),
-    "semantic-router": ExportFormat("semantic-router", "routes for load_router", ".json", platforms.to_semantic_router),
-    "label-studio": ExportFormat("Label Studio", "tasks to import", ".json", platforms.to_label_studio),
+    "semantic-router": ExportFormat("semantic-router", "routes for load_router", ".json", formats.to_semantic_router),
+    "label-studio": ExportFormat("Label Studio", "tasks to import", ".json", formats.to_label_studio),
 }
 MODEL_EXPORTS: dict[str, str] = {"onnx": "newfound.exports.onnx"}
 """Formats that hold the classifier itself, and not utterances: the module of each. They are folders."""

@@ -13,7 +13,7 @@ from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import Only
 from newfound.encoders.registry import RELEASES
 from newfound.errors import MissingExtra, NothingToExport, SettingsError
-from newfound.exports.platforms import Project
+from newfound.exports.formats import Project
 from newfound.exports.registry import (
     MODEL_EXPORTS,
     check_language,
