@@ -98,7 +98,6 @@ def accuracy_of_sample(
     right: Flags,
     *,
     settled: Flags | None = None,
-    seed: int = 0,
     n_draws: int = N_DRAWS,
 ) -> Estimate:
     """Return the share of all utterances whose answer is right.
@@ -109,8 +108,7 @@ def accuracy_of_sample(
         right: Which of them are right, [rows].
         settled: Which of them a person has put right since, [rows]. Their answers still tell about the utterances that
             nobody was asked about.
-        seed: Of the draws from which the interval is read.
-        n_draws: Their number.
+        n_draws: The number of draws from which the interval is read.
     """
     strata = strata_of(certainty)
     size = np.bincount(strata, minlength=N_STRATA)
@@ -118,7 +116,7 @@ def accuracy_of_sample(
     of_answers = strata[np.asarray(rows, dtype=np.int64)]
     yes = np.bincount(of_answers, np.asarray(right, dtype=np.float64), minlength=N_STRATA)
     asked = np.bincount(of_answers, minlength=N_STRATA)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     share = generator.beta(
         yes + PRIOR_ANSWERS * prior.clip(LEAST_DOUBT, 1 - LEAST_DOUBT),
         asked - yes + PRIOR_ANSWERS * (1 - prior).clip(LEAST_DOUBT, 1 - LEAST_DOUBT),

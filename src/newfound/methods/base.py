@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from newfound import defaults
 from newfound.algorithms.estimation import Estimate
 from newfound.data.corpus import Corpus
-from newfound.defaults import LogsHold, NoIntent
+from newfound.defaults import LogsHold
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, load_encoder
 from newfound.encoders.languages import likely_languages, text_warnings
@@ -253,9 +253,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
         if self.n_new != "auto":
             return self.n_new
-        settings: dict[str, Any] = {"logs_hold": self._logs_hold(), "no_intent": self._no_intent(), "seed": self.seed}
-        key = repr(["n_new", corpus.fingerprint(), run.identity["encoder"], encoder.max_length, settings])
-        estimate = run.get_or_make(key, lambda: estimate_for(corpus, encoder, **settings))
+        key = repr(["n_new", corpus.fingerprint(), run.identity["encoder"], encoder.max_length, self.seed])
+        estimate = run.get_or_make(key, lambda: estimate_for(corpus, encoder, logs_hold="novel", seed=self.seed))
         return self._report_estimate(estimate, run)
 
     def _report_estimate(self, estimate: Estimate, run: Run) -> int:
@@ -274,10 +273,6 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""
         return "novel"
-
-    def _no_intent(self) -> NoIntent:
-        """Which utterances of the logs a method puts aside; most give every utterance an intent."""
-        return "none"
 
     def _identity(self, corpus: Corpus, encoder: Encoder) -> dict[str, Any]:
         settings = {k: v for k, v in self.get_params(deep=False).items() if k != "encoder"}
