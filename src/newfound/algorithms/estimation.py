@@ -104,7 +104,10 @@ def estimate_n_new(
     if most < 2 and (logs_hold == "novel" or not most):
         return Estimate(most, most, most, logs_hold, n_known)
     pretrained = x if pretrained is None else pretrained
-    recognised = _recognise(x, y, n_known, seeds, pretrained) if logs_hold == "mixed" and n_known > 1 else y
+    recognised = y
+    if logs_hold == "mixed" and n_known > 1:  # new intents are taken to be at least as many as known ones
+        n_new = max(n_known, round(math.exp(log_count(x[logs], seed=seed))) - n_known)
+        recognised = recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds, pretrained=pretrained)
     rest = recognised < 0
     if recognised is not y and _are_left_over(x, y, rest, n_known, seed):
         return Estimate(0, 0, 0, logs_hold, n_known)
@@ -118,13 +121,6 @@ def estimate_n_new(
     fewest = {0: 2, 1: 1}.get(n_known, 0 if logs_hold == "mixed" else 1)
     low, n_new, high = (min(max(fewest, round(math.exp(middle + side * error))), most) for side in (-1, 0, 1))
     return Estimate(n_new, low, high, logs_hold, n_known)
-
-
-def _recognise(x: Tensor, y: Tensor, n_known: int, seeds: Seeds, pretrained: Tensor) -> Tensor:
-    """Return y in which rows of known intents have them; new intents are taken to be at least as many as known ones."""
-    in_logs = math.exp(log_count(x[y < 0], seed=seeds("rows of the tree")))
-    n_new = max(n_known, round(in_logs) - n_known)
-    return recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds, pretrained=pretrained)
 
 
 def _are_left_over(x: Tensor, y: Tensor, rest: Tensor, n_known: int, seed: int) -> bool:

@@ -138,7 +138,7 @@ def family_of(model: Any) -> Family:
 
 
 def layer_forward(
-    parts: LayerParts, h: Tensor, mask: Tensor, *, heads: int, training: bool, attention_dropout: bool = True
+    parts: LayerParts, h: Tensor, mask: Tensor, heads: int, *, training: bool, drops_attention: bool
 ) -> Tensor:
     """Return the hidden states [W x L, d] after one post-norm layer with H attention heads.
 
@@ -148,7 +148,7 @@ def layer_forward(
     weight = torch.cat([p.weight for p in projections])
     qkv = F.linear(h, weight, torch.cat([p.bias for p in projections]))  # [W x L, 3d]
     q, k, v = (x.transpose(1, 2) for x in qkv.view(len(mask), mask.shape[-1], 3, heads, -1).unbind(2))  # [W, H, L, d/H]
-    dropout = parts.attention_dropout if training and attention_dropout else 0.0
+    dropout = parts.attention_dropout if drops_attention else 0.0
     a = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype), dropout_p=dropout)
     a = parts.out(a.transpose(1, 2).reshape(h.shape))
     h = parts.attention_norm(h + F.dropout(a, parts.out_dropout, training))
@@ -193,15 +193,9 @@ class Stack(nn.Module):
         if bias is not None:
             mask = mask + bias
         mask = mask.repeat(views, 1, 1, 1)
+        drops_attention = self.training and self.attention_dropout
         for parts in self.parts():
-            x = layer_forward(
-                parts,
-                x,
-                mask,
-                heads=self.heads,
-                training=self.training,
-                attention_dropout=self.attention_dropout,
-            )
+            x = layer_forward(parts, x, mask, self.heads, training=self.training, drops_attention=drops_attention)
         return x
 
     def parts(self) -> list[LayerParts]:
