@@ -156,7 +156,8 @@ def log_count(x: Tensor, *, seed: int = 0) -> float:
     cuts = ward_cuts(distance)
     same = torch.stack([_together(torch.from_numpy(cut), near.cpu()) for cut in cuts]).double().numpy()  # [cuts, near]
     separation = smooth(silhouettes(distance, cuts)).clip(1e-3) * smooth(same[:, NEIGHBOURS - 1]) ** TOGETHER_POWER
-    counts = np.log([_count_large(cut) for cut in cuts])
+    smallest = min(MIN_SIZE, max(1, round(MIN_SHARE_OF_ROWS * len(x))))  # of the clusters that count as intents
+    counts = np.log([max(1, int((np.bincount(cut) >= smallest).sum())) for cut in cuts])
     by_separation = float(weights(separation, TEMPERATURE_OF_SEPARATION) @ counts)
     by_surprise = _by_surprise(cuts, same, counts)
     return WEIGHT_OF_SEPARATION * by_separation + (1 - WEIGHT_OF_SEPARATION) * by_surprise
@@ -188,12 +189,6 @@ def _share_of_pairs(cut: Ids) -> float:
     """Return the share of all pairs of rows that are in one cluster."""
     size = np.bincount(cut).astype(np.float64)
     return float((size * (size - 1)).sum() / (len(cut) * (len(cut) - 1)))
-
-
-def _count_large(cut: Ids) -> int:
-    """Return how many clusters are large enough for an intent, at least one."""
-    smallest = min(MIN_SIZE, max(1, round(MIN_SHARE_OF_ROWS * len(cut))))
-    return max(1, int((np.bincount(cut) >= smallest).sum()))
 
 
 def weights(score: Floats, temperature: float) -> Floats:

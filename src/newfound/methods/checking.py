@@ -44,10 +44,6 @@ class KnownTrial:
         """Return the context in which the held-out rows are rows of the logs."""
         return replace(context, train=replace(context.train, y=context.y.index_fill(0, self.rows, -1)))
 
-    def with_labels(self, y: Tensor) -> Tensor:
-        """Return labels [n] in which the held-out rows have theirs."""
-        return y.index_copy(0, self.rows, self.y)
-
     def compare(
         self, context: FitContext, network: IntentNetwork, frozen: Tensor, x: Tensor, *, seen_before: bool = False
     ) -> KnownCheck | None:

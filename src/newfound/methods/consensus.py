@@ -169,7 +169,8 @@ class Consensus(Discoverer):
         check = trial.compare(context, network, frozen, x)
         if trial.rows.numel():
             share = SHARE_OF_EPOCHS_TO_ADD_HELD_OUT
-            self._fit_classifier(context, network, x, trial.with_labels(labels.y), share_of_epochs=share)
+            y = labels.y.index_copy(0, trial.rows, trial.y)
+            self._fit_classifier(context, network, x, y, share_of_epochs=share)
         is_new = labels.y >= context.n_known
         # Without new intents, rows that are not recognised are of known ones all the same.
         no_intent = (labels.y < 0) & (context.y < 0) if context.n_new else aside.cpu()
@@ -211,10 +212,9 @@ class Consensus(Discoverer):
         return joined
 
     def _fine_tuning(self, context: FitContext) -> FineTuning:
-        settings = FineTuning()
-        if context.tune.everything:
-            novel = self.logs == "novel"
-            settings = FineTuning.of_the_paper(len(context.known_rows)) if novel else FineTuning.of_all_layers()
+        settings = FineTuning(lr=3e-5) if context.tune.everything else FineTuning()  # lower layers need a lower rate
+        if context.tune.everything and self.logs == "novel":
+            settings = FineTuning.of_the_paper(len(context.known_rows))
         return replace(
             settings,
             steps=self.finetune_steps or settings.steps,

@@ -46,11 +46,6 @@ class FineTuning:
     instance_weight: float = 0.0
 
     @classmethod
-    def of_all_layers(cls) -> FineTuning:
-        """Return the settings for training all layers: lower layers need a lower rate."""
-        return cls(lr=3e-5)
-
-    @classmethod
     def of_the_paper(cls, labels: int) -> FineTuning:
         """Return the settings for training all layers in the paper's setting, where all known rows have a label.
 
