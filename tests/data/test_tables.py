@@ -301,7 +301,7 @@ def test_a_combined_file_is_told_apart_by_its_labels(tmp_path):
     corpus, report = read_combined(path)
     assert corpus.labels == ("a", "b", None, None)
     assert corpus.texts[2] == "solar, car"
-    assert report.empty == 1
+    assert report.counts["empty"] == 1
     for content in ("text\nx\ny\n", "text,label\nx,\ny,\n"):
         assert read_combined(write(tmp_path / "logs.csv", content))[0].labels == (None, None), "all of it are logs"
     assert read_combined(write(tmp_path / "one.csv", "text,label\nx,a\ny,\n"))[0].intents == ("a",)

@@ -6,6 +6,7 @@ import gzip
 import io
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -97,14 +98,7 @@ class ReadReport:
 
     name: str  # of the file, in messages
     rows: int = 0
-    duplicates: int = 0  # this and the next seven are numbers of rows; `warnings` says what they mean
-    truncated: int = 0
-    empty: int = 0
-    recoded: int = 0
-    unlabelled: int = 0
-    undated: int = 0
-    strangers: int = 0
-    unvalued: int = 0
+    counts: Counter[str] = field(default_factory=Counter)  # of rows with each kind of problem; see `warnings`
     first_line: dict[str, int] = field(default_factory=dict)  # with each kind of problem
     n_distinct: int | None = None  # about how many distinct utterances the logs have, if only a sample was kept
     conflicts: list[Conflict] = field(default_factory=list)  # texts with several labels, which were resolved
@@ -130,12 +124,12 @@ class ReadReport:
         return [
             f"{self.name}: {count:,} {'row' if count == 1 else 'rows'} {note} (first: line {self.first_line[kind]})"
             for kind, note in notes.items()
-            if (count := getattr(self, kind))
+            if (count := self.counts[kind])
         ]
 
     def count(self, kind: str, line: int) -> None:
-        """Add one to the count of a kind of problem (the name of an attribute), seen on this line."""
-        setattr(self, kind, getattr(self, kind) + 1)
+        """Add one to the count of a kind of problem, seen on this line."""
+        self.counts[kind] += 1
         self.first_line.setdefault(kind, line)
 
     def note(self, message: str) -> None:

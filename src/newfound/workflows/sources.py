@@ -225,7 +225,7 @@ class InputReader:
         max_logs = None if path is None else self.max_logs  # values are in memory already
         corpus = collect(rows, report, labels, conflicts=conflicts, max_logs=max_logs, seed=self.seed)
         if path is None:
-            report.duplicates = 0  # repeats among values are no news to the program that gives them
+            report.counts["duplicates"] = 0  # repeats among values are no news to the program that gives them
         self.runtime.tell(report)
         return corpus if path is None else corpus.from_source(path.name), report
 
