@@ -99,8 +99,8 @@ def _add_head(builder: GraphBuilder, head: Head, n_special: int) -> None:
 
 
 def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: float) -> str:
-    """Add `newfound.model.arrays.with_reliability`, step by step."""
-    from newfound.model.arrays import MIN_LEAD_OF_BEST
+    """Add `newfound.model.head.with_reliability`, step by step."""
+    from newfound.model.head import MIN_LEAD_OF_BEST
 
     count = int(is_new.sum())
     if reliability >= 1 or count < 2:

@@ -27,8 +27,8 @@ from newfound.methods.context import Discovery, FitContext, Watch, encode_corpus
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, build_model, count_parameters
 from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, Range, Seed, check_types
-from newfound.model.arrays import Names, text_classifier_tags
 from newfound.model.classifier import IntentModel
+from newfound.model.head import Names, text_classifier_tags
 from newfound.model.types import Intent
 from newfound.paths import feature_cache_dir
 from newfound.questions.annotators import Annotator, Labeller

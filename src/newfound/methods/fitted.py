@@ -19,8 +19,8 @@ from newfound.intents.description import IntentDescriber
 from newfound.intents.languages import languages_of
 from newfound.intents.naming import name_intents
 from newfound.methods.context import Discovery, FitContext
-from newfound.model.arrays import reliability_of, temperature_of, with_reliability
 from newfound.model.classifier import IntentModel, versions
+from newfound.model.head import reliability_of, temperature_of, with_reliability
 from newfound.model.network import CosineClassifier, IntentNetwork, NetworkEmbedder
 from newfound.model.types import Calibration, Status, Utterance
 from newfound.small_talk import is_small_talk

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from newfound.data.corpus import Corpus
 from newfound.errors import DataError, ModelError
-from newfound.model.arrays import Array, Names, ids_of, round_probability, text_classifier_tags
-from newfound.model.head import Head
+from newfound.model.head import Array, Head, Names, ids_of, round_probability, text_classifier_tags
 from newfound.model.types import Calibration, Intent, Prediction, RankedIntent, Utterance, certainty_of
 from newfound.preparation import Preparation
 from newfound.text import is_blank

@@ -19,7 +19,7 @@ from newfound.encoders.encoder import Encoder, Tune
 from newfound.encoders.ragged import Batch
 from newfound.encoders.registry import hash_of
 from newfound.encoders.tail import Features, Tail, whole_corpus
-from newfound.model.arrays import TEXTS_PER_BATCH, TEXTS_PER_BATCH_ON_GPU, Array, in_batches
+from newfound.model.head import TEXTS_PER_BATCH, TEXTS_PER_BATCH_ON_GPU, Array, in_batches
 from newfound.paths import feature_cache_dir
 
 if TYPE_CHECKING:

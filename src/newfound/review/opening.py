@@ -17,9 +17,8 @@ from newfound.encoders.onnx import is_available
 from newfound.encoders.onnx.session import GraphSession, StoredGraph, find_graph, graph_folder
 from newfound.encoders.registry import hash_of
 from newfound.model.about import WEIGHTS_FILE, Description, inside, loading, read_calibration
-from newfound.model.arrays import Array, in_batches
 from newfound.model.classifier import IntentModel
-from newfound.model.head import Head
+from newfound.model.head import Array, Head, in_batches
 from newfound.model.sidecars import read_groups, thresholds_by_name
 from newfound.paths import feature_cache_dir
 from newfound.review.head import reviewed_head

@@ -171,7 +171,7 @@ def _emerging(
     from newfound.encoders.cache import FeatureCache
     from newfound.intents.description import exemplars
     from newfound.intents.naming import name_intents
-    from newfound.model.arrays import unit
+    from newfound.model.head import unit
     from newfound.paths import feature_cache_dir
 
     earlier = [u for u in model.model.utterances if same_words(u.text) not in drawn]
