@@ -138,7 +138,7 @@ def _are_left_over(x: Tensor, y: Tensor, rest: Tensor, n_known: int, seed: int) 
         return True
     if count > MAX_SHARE_LEFT_OVER * logs or typical_labels(y, n_known) < MIN_LABELS_TO_COMPARE:
         return False
-    ratio = known_ratio(x, y, n_known, seed=seed)[0].clamp(max=1)
+    ratio = known_ratio(x, y, n_known, seed=seed).clamp(max=1)
     return float(ratio[rest].mean()) > MIN_RATIO_LEFT_OVER
 
 
