@@ -64,15 +64,15 @@ def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> In
         "versions": versions(),
     }
     embedder = NetworkEmbedder(context.encoder, context.tune, network)
-    predicted = np.where(limits.outside, -1, corrected.argmax(1))
-    columns = np.where(context.train.by_person & (context.y >= 0), context.y, predicted)  # -1 for no intent
-    vectors = x.float().cpu()
-    names = _names(corpus, torch.from_numpy(columns), vectors, corrected.shape[1], embedder)
+    none, vectors = corrected.shape[1], x.float().cpu()  # the number after the last column is no intent
+    predicted = torch.from_numpy(corrected.argmax(1)).masked_fill(limits.outside, none)
+    columns = torch.where(context.train.by_person & (context.y >= 0), context.y, predicted)  # [n]
+    names = _names(corpus, columns, vectors, none, embedder)
+    meaning = [*names, None]
+    rows = zip(corpus.texts, corpus.origins, columns.tolist(), corrected.max(1).tolist(), strict=True)
     utterances = [
-        Utterance(
-            text, None if column < 0 else names[column], o.labelled, round(p, 4), o.count, o.source, o.days, o.said
-        )
-        for text, o, column, p in zip(corpus.texts, corpus.origins, columns, corrected.max(1).tolist(), strict=True)
+        Utterance(text, meaning[column], o.labelled, round(p, 4), o.count, o.source, o.days, o.said)
+        for text, o, column, p in rows
     ]
     statuses: dict[str, Status] = {name: "known" if i < context.n_known else "new" for i, name in enumerate(names)}
     described = IntentDescriber(statuses, utterances, vectors, lambda: probabilities).describe_all()
@@ -256,7 +256,7 @@ def _names(corpus: Corpus, column: Tensor, x: Tensor, columns: int, embed: Netwo
     for text, own in zip(corpus.texts, column.tolist(), strict=True):
         texts[own].append(text)
     unit = F.normalize(x, dim=-1)
-    centres = F.normalize(torch.zeros(columns + 1, x.shape[1]).index_add_(0, column % (columns + 1), unit), dim=-1)
+    centres = F.normalize(torch.zeros(columns + 1, x.shape[1]).index_add_(0, column, unit), dim=-1)
     centres = centres[len(known) : columns]
 
     def likeness(phrases: Sequence[str]) -> npt.NDArray[np.float32]:
