@@ -77,25 +77,23 @@ def calibration_error(probability: npt.NDArray[np.floating[Any]], correct: npt.N
     return 100 * sum(gaps) / len(correct)
 
 
-def _check(true: Ids, predicted: Ids, n_known: int) -> None:
+def _check(true: Ids, predicted: Ids) -> None:
     if len(true) != len(predicted):
         raise ValueError(f"{len(true)} gold ids but {len(predicted)} predictions")
     if len(true) and true.min() < 0:
         raise ValueError("gold ids must be 0 or above; an unlabelled row cannot be scored")
-    if n_known < 0:
-        raise ValueError(f"n_known={n_known} is negative")
 
 
 def paper_scores(true: Ids, predicted: Ids, n_known: int) -> Scores:
     """The protocol of the released code."""
-    _check(true, predicted, n_known)
+    _check(true, predicted)
     ood = true >= n_known
     return _scores(true, ood, predicted[~ood], map_clusters(true[ood], predicted[ood]), map_clusters(true, predicted))
 
 
 def strict_scores(true: Ids, predicted: Ids, n_known: int) -> Scores:
     """Known intents exactly; only new columns are matched, and only to unseen classes."""
-    _check(true, predicted, n_known)
+    _check(true, predicted)
     ood, renamed = true >= n_known, strict_ids(true, predicted, n_known)
     return _scores(true, ood, renamed[~ood], renamed[ood], renamed)
 

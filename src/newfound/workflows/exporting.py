@@ -53,7 +53,7 @@ class ExportChoice:
     min_probability: float | None = None
     with_guesses: bool = False
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse an unknown choice of intents, and what is not a probability."""
         if self.only is not None:
             check_choice("only", self.only, Only)
@@ -130,7 +130,6 @@ def export(
     """
     path, runtime = Path(out), Runtime(reporter or LoggingReporter(), encoder, "cpu")
     choice = ExportChoice(only=only, min_probability=min_probability, with_guesses=with_guesses)
-    choice.check()
     if to in MODEL_EXPORTS:
         if choice != ExportChoice():
             raise SettingsError(f"the format {to} holds the classifier with all intents, and no utterances")
