@@ -99,7 +99,7 @@ def _known_outside(context: FitContext, x: Tensor, first: int) -> dict[int, Outs
 
 
 def move_to_short_labels(context: FitContext, x: Tensor, texts: Sequence[str], agreement: Tensor) -> Tensor | None:
-    """Return vectors [m, d] halfway to those of short labels where clusterings disagree; None without labels."""
+    """Return vectors [m, d] halfway to those of short labels where clusterings disagree; None if there are none."""
     assert context.labeller is not None
     doubtful = (agreement < MIN_AGREEMENT_UNLABELLED).nonzero().squeeze(1)
     doubtful = doubtful[agreement[doubtful].argsort(stable=True)].cpu()
