@@ -14,8 +14,7 @@ import numpy as np
 from benchmarks.analysts.oracle import Answers, answers_of_models, study_options
 from benchmarks.harness.studies import Row, append_row, group_rows, read_rows
 
-from newfound.algorithms.audit import choose_questions, weights_of_sample
-from newfound.algorithms.thresholds import correction, threshold
+from newfound.algorithms.audit import choose_questions, correction, threshold, weights_of_sample
 
 PROMISES = (0.8, 0.9, 0.95)
 HELP = ("none", "60 answers")

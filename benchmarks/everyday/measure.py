@@ -27,7 +27,7 @@ from benchmarks.harness.studies import Row, append_row, read_rows, study_encoder
 from newfound.algorithms.metrics import calibration_error, map_clusters
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
-from newfound.model.arrays import ids_of
+from newfound.model.head import ids_of
 
 KEY = ("shape", "labels", "number", "seed", "effort")
 

@@ -41,7 +41,7 @@ from benchmarks.harness.tables import as_markdown
 from newfound.algorithms.metrics import Ids
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
-from newfound.model.arrays import ids_of
+from newfound.model.head import ids_of
 
 KEY = ("shape", "out_of_scope", "labels", "seed", "setting")
 LABELS: tuple[Labels, ...] = ("half", 10, 0)

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import torch
 import torch.nn.functional as F
 from benchmarks.everyday.shapes import (
     Case,
@@ -67,8 +68,8 @@ def corpora() -> Iterator[Shape]:
 
 def run(case: Case, x: Tensor) -> Row:
     """Return how well the rule tells rows of no intent, and the share of the others that it puts aside, in percent."""
-    is_labelled = np.array([label is not None for label in case.labels])
-    pile = put_aside(case.texts, x, is_labelled, no_intent="auto")[case.logs]
+    labelled = torch.tensor([label is not None for label in case.labels])
+    pile = put_aside(case.texts, x, labelled, no_intent="auto").numpy()[case.logs]
     outside = np.array([case.gold[i] is None for i in case.logs])
     right = int((pile & outside).sum())
     row: Row = {"lost": 100 * (pile & ~outside).sum() / (~outside).sum()}

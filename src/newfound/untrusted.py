@@ -44,8 +44,12 @@ def _parse(kind: Any, value: Any) -> Any:
             return value
         raise ValueError
     origin, parts = _parts(kind)
-    if origin is None and isinstance(value, dict):
-        return _dataclass(kind, value)
+    if origin is None and isinstance(value, dict) and value.keys() <= kind.__dataclass_fields__.keys():
+        of_fields = _kinds_of_fields(kind)
+        try:
+            return kind(**{name: _parse(of_fields[name], item) for name, item in value.items() if name in of_fields})
+        except TypeError:  # a field without a default is missing
+            raise ValueError from None
     if origin in (Union, UnionType):
         return None if value is None else _parse(next(part for part in parts if part is not NoneType), value)
     if origin is tuple and isinstance(value, list):
@@ -56,16 +60,6 @@ def _parse(kind: Any, value: Any) -> Any:
     if origin is Literal and value in parts:
         return value
     raise ValueError
-
-
-def _dataclass(kind: Any, value: Mapping[str, Any]) -> Any:
-    kinds = _kinds_of_fields(kind)
-    if not value.keys() <= kind.__dataclass_fields__.keys():
-        raise ValueError
-    try:
-        return kind(**{name: _parse(kinds[name], item) for name, item in value.items() if name in kinds})
-    except TypeError:  # a field without a default is missing
-        raise ValueError from None
 
 
 @cache

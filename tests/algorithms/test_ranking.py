@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from newfound.algorithms.ranking import rank_descending
+from newfound.algorithms.neighbours import rank_descending
 from newfound.intents.description import border_cases, exemplars
 
 ROUNDING = 3e-6  # more than two processors differ by

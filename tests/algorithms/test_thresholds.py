@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newfound.algorithms.thresholds import correction, sure_probability, threshold
+from newfound.algorithms.audit import correction, sure_probability, threshold
 
 
 def test_by_hand():

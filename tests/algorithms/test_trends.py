@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from newfound.algorithms.emergence import emerging_groups
-from newfound.algorithms.trends import alarms, shift_test, trend_test, weekly_trends
+from newfound.algorithms.trends import alarms, emerging_groups, shift_test, trend_test, weekly_trends
 
 
 def test_a_trend_by_hand():

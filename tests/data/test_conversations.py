@@ -90,7 +90,7 @@ def test_turns_of_a_table_are_put_in_order_and_counted_by_person_and_outcome(tmp
     assert everything.origins[1].said.answers == 1
     assert everything.origins[1].said.before == ("customer: a book is missing", "agent: Which one?")
     assert "u1" not in repr(everything)
-    assert report.unvalued == 1  # maybe
+    assert report.counts["unvalued"] == 1  # maybe
     assert any("people are counted by the column 'user_id'" in note for note in report.notes)
 
 
@@ -152,7 +152,7 @@ def test_other_speakers_are_named_and_can_be_chosen(tmp_path):
     path = table(tmp_path, ["a,1,zorg,pay my bill", "a,2,agent,Sure", "a,3,customer,thanks"])
     corpus, report = read_corpus(path, labels="ignored")
     assert corpus.texts == ("thanks",)
-    assert report.strangers == 1
+    assert report.counts["strangers"] == 1
     assert any("neither customers nor agents: 'zorg'" in note for note in report.notes)
     assert read_corpus(path, ReadOptions(speaker="zorg"), "ignored")[0].texts == ("pay my bill",)
 
@@ -172,7 +172,7 @@ def test_right_to_left_text_and_very_long_messages_are_kept(tmp_path):
     corpus, report = read_corpus(path, labels="ignored")
     assert corpus.texts[0] == "أين طلبي؟"
     assert len(corpus.texts[1]) < 30_000
-    assert report.truncated == 1
+    assert report.counts["truncated"] == 1
 
 
 @pytest.mark.parametrize("endless", [False, True], ids=["many conversations", "one endless conversation"])

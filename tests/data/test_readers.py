@@ -51,7 +51,7 @@ def test_plain_text_is_for_logs_only(tmp_path):
     path = write(tmp_path / "a.txt", "one\n\ntwo\n")
     corpus, report = read_corpus(path, labels="ignored")
     assert corpus.texts == ("one", "two")
-    assert report.empty == 1
+    assert report.counts["empty"] == 1
     with pytest.raises(DataError, match="has no labels"):
         read_corpus(path)
 
@@ -96,7 +96,7 @@ def test_duplicates_are_kept_and_counted(tmp_path):
 def test_absurdly_long_lines_are_cut_and_counted(tmp_path):
     corpus, report = read_corpus(write(tmp_path / "l.csv", "text\n" + "word " * 40_000 + "\nshort\n"), labels="ignored")
     assert [len(text) for text in corpus.texts] == [MAX_TEXT_LENGTH, 5]
-    assert report.truncated == 1
+    assert report.counts["truncated"] == 1
     assert "1 row longer than 2,000 characters, cut there (first: line 2)" in report.warnings()[0]
 
 

@@ -72,7 +72,7 @@ def test_equal_texts_are_encoded_once_and_in_small_runs(tiny_encoder, cache):
 
 def _key(encoder):
     assert encoder.session() is not None
-    return engine.key_of(encoder)
+    return engine.folder_of(encoder)
 
 
 def test_runs_hold_rows_of_similar_length():
@@ -106,7 +106,7 @@ def test_a_few_texts_are_answered_when_the_file_is_gone(tiny_encoder, cache, mon
 
 def test_a_damaged_graph_is_made_anew(tiny_encoder, cache, monkeypatch):
     expected = by_torch(tiny_encoder, TEXTS, monkeypatch)
-    graph = _key(tiny_encoder).folder / GRAPH_FILE
+    graph = _key(tiny_encoder) / GRAPH_FILE
     content = graph.read_bytes()
     for damaged in (content[: len(content) // 2], b"", content[:-8] + b"\0" * 8):
         engine._open_sessions.clear()

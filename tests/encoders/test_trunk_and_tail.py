@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from conftest import tiny_backbone, write_tiny_encoder
 from newfound.encoders.encoder import load_encoder
-from newfound.encoders.families import FAMILIES, relative_bias
+from newfound.encoders.layers import FAMILIES, relative_bias
 from newfound.encoders.ragged import Batch, batches_by_length, lay_out, pack
 from newfound.errors import EncoderError, SettingsError
 

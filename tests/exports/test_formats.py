@@ -17,7 +17,7 @@ from newfound.data.corpus import Corpus, Origin
 from newfound.data.rows import ReadOptions
 from newfound.data.validation import read_corpus
 from newfound.errors import DataError, SettingsError, TargetExists
-from newfound.exports.common import Project, by_intent, zip_files
+from newfound.exports.formats import Project, by_intent, zip_files
 from newfound.exports.registry import EXPORTS, renamed_intents, write_export
 
 CORPUS = Corpus.of(

@@ -183,7 +183,7 @@ def test_the_graph_corrects_probabilities_as_numpy_does(reliability):
     """Sharp and flat rows, so that new intents lead by much, by little and not at all."""
     from newfound.encoders.onnx.graph import GraphBuilder
     from newfound.exports.onnx import add_reliability
-    from newfound.model.arrays import softmax, with_reliability
+    from newfound.model.head import softmax, with_reliability
 
     logits = np.random.default_rng(0).normal(size=(200, 6)) * np.repeat([[0.3], [1.0], [6.0], [30.0]], 50, axis=0)
     p, is_new = softmax(logits.astype(np.float32)), np.array([False, False, True, True, True, True])

@@ -6,13 +6,11 @@ import json
 
 import numpy as np
 import pytest
-import torch
 
 from conftest import themed_corpus
 from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix, KMeans
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.errors import DataError, NoKnownIntents, NothingToFineTuneOn, SettingsError
-from newfound.methods.finetuning import fine_tune
 from newfound.model.folder import load
 from newfound.questions.annotators import Answer
 from newfound.training.run import Run
@@ -129,11 +127,6 @@ class _Listener:
 
     def task(self, title, total):
         return self._silent.task(title, total)
-
-
-def test_fine_tuning_on_a_single_intent_does_nothing():
-    """There is nothing to tell apart, and instance contrast alone makes vectors worse."""
-    assert fine_tune(None, None, torch.tensor([0, 0, -1]), None, stage="fine-tuning") is None
 
 
 def test_of_many_rows_each_is_seen_less_often_but_labelled_ones_as_often_as_ever():

@@ -28,7 +28,7 @@ def everyday_logs() -> tuple[list[str], torch.Tensor]:
 def aside(no_intent="auto", *, labelled=(), comparable=True, texts=None):
     own, x = everyday_logs()
     is_labelled = np.isin(np.arange(len(own)), list(labelled))
-    found = put_aside(texts or own, x, is_labelled, no_intent, comparable=comparable)
+    found = put_aside(texts or own, x, torch.from_numpy(is_labelled), no_intent, comparable=comparable)
     return {own[i] for i in np.flatnonzero(found)}
 
 
@@ -58,4 +58,4 @@ def test_of_a_share_small_talk_comes_first():
 
 def test_logs_of_small_talk_alone_cannot_be_learned_from():
     with pytest.raises(DataError, match="hold no word or only small talk, such as 'hi', and none is labelled"):
-        put_aside(["hi", "thanks", "ok"], torch.eye(3), np.zeros(3, dtype=bool), "auto")
+        put_aside(["hi", "thanks", "ok"], torch.eye(3), torch.zeros(3, dtype=bool), "auto")

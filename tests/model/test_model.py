@@ -234,7 +234,7 @@ def test_outlier_scores_are_shares_of_the_labelled_training_data(tiny_encoder, t
 
 def test_vectors_of_a_fine_tuned_model_are_computed_once(tiny_encoder, themed, tmp_path, monkeypatch):
     from newfound import Consensus
-    from newfound.model.embedder import NetworkEmbedder
+    from newfound.model.network import NetworkEmbedder
 
     settings = {"encoder": tiny_encoder, "n_new": 2, "epochs": 2, "finetune_steps": 5, "device": "cpu"}
     fitted = Consensus(**settings, tune="layers", logs="novel").fit(themed.texts, themed.labels)

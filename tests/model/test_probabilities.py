@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import newfound
 from newfound.methods.context import Discovery
-from newfound.methods.expected import expected_accuracy
-from newfound.model.arrays import reliability_of, with_reliability
+from newfound.methods.fitted import expected_accuracy
 from newfound.model.folder import load as load_unreviewed
+from newfound.model.head import reliability_of, with_reliability
 from newfound.model.types import KnownCheck
 
 

@@ -11,7 +11,7 @@ import pytest
 import newfound
 from commands import newfound as command
 from conftest import themed_corpus
-from newfound.data.labels import misspelt_labels
+from newfound.data.validation import misspelt_labels
 from newfound.errors import DataError, TargetExists
 
 PLANTED = {0: "pay", 5: "pay", 60: "meter", 100: "leak"}  # the right labels of what is labelled wrongly

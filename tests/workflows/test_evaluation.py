@@ -12,7 +12,7 @@ import pytest
 import newfound
 from commands import newfound as command
 from conftest import themed_corpus
-from newfound.algorithms.metrics import macro_f1
+from newfound.algorithms.metrics import mean_f1
 from newfound.data.corpus import Corpus
 from newfound.errors import DataError, TargetExists
 from newfound.model.types import Prediction
@@ -24,8 +24,8 @@ from newfound.workflows.evaluation import match_intents
 def test_macro_f1_counts_every_class_alike():
     """Class 0: precision 3/4, recall 1; class 1: precision 1, recall 1/2. F1 6/7 and 2/3."""
     true, predicted = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 0, 0, 1])
-    assert macro_f1(true, predicted) == pytest.approx(100 * (6 / 7 + 2 / 3) / 2)
-    assert macro_f1(true, np.array([-1] * 5)) == 0
+    assert mean_f1(true, predicted, "macro") == pytest.approx(100 * (6 / 7 + 2 / 3) / 2)
+    assert mean_f1(true, np.array([-1] * 5), "macro") == 0
 
 
 def test_matching_is_one_to_one_and_leaves_out_what_has_a_name():

@@ -73,21 +73,17 @@ def move_prototypes(
     function here that waits for the host.
     """
     if normalize == "sample":
-        return _move_one_by_one(mu, z, ids, gamma)
+        mu, z = mu.clone(), z.to(mu.dtype)
+        earlier = (ids[:, None] == ids[None]).tril(-1).sum(1)  # [B] samples of the same class that come before
+        for rows in torch.split(earlier.argsort(stable=True), earlier.bincount().tolist()):
+            mu[ids[rows]] = F.normalize(gamma * mu[ids[rows]] + (1 - gamma) * z[rows], dim=-1)
+        return mu
     member = one_hot_or_zero(ids, len(mu)).to(mu.dtype)  # [B, C]
     count = member.sum(0)  # [C]
     later = (ids[:, None] == ids[None]).triu(1).sum(1)  # [B] samples of the same class that follow
     weight = member * ((1 - gamma) * gamma**later)[:, None]  # [B, C]
     with torch.autocast(z.device.type, enabled=False):  # in float32, as the loop would
         return F.normalize(gamma ** count[:, None] * mu + weight.T @ z.to(mu.dtype), dim=-1)
-
-
-def _move_one_by_one(mu: Tensor, z: Tensor, ids: Tensor, gamma: float) -> Tensor:
-    mu, z = mu.clone(), z.to(mu.dtype)
-    earlier = (ids[:, None] == ids[None]).tril(-1).sum(1)  # [B] samples of the same class that come before
-    for rows in torch.split(earlier.argsort(stable=True), earlier.bincount().tolist()):
-        mu[ids[rows]] = F.normalize(gamma * mu[ids[rows]] + (1 - gamma) * z[rows], dim=-1)
-    return mu
 
 
 def one_hot_or_zero(y: Tensor, classes: int) -> Tensor:

@@ -10,7 +10,6 @@ that the first n_known of them are the known intents.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import combinations
 from typing import Literal, NamedTuple
 
@@ -83,11 +82,6 @@ class Labelling(NamedTuple):
     refined: Tensor  # balanced, then k-means again from there
 
 
-def label_views(vectors: Sequence[Tensor], runs: int, seeds: Seeds, label: Callable[..., Labelling]) -> list[Labelling]:
-    """Return labellings of several views, from `runs` starts each; seeds go by the numbers of view and run."""
-    return [label(view, seed=seeds(i, run)) for i, view in enumerate(vectors) for run in range(runs)]
-
-
 def label_freely(x: Tensor, k: int, *, seed: int) -> Labelling:
     """k-means from one start, balanced, then refined.
 
@@ -140,8 +134,9 @@ def cluster_ensemble(
     x: Tensor, k: int, runs: int, seeds: Seeds, *, neighbours: int = 10, sizes: Sizes = "estimated"
 ) -> list[Tensor]:
     """Return clusterings [n] of both views of x into k clusters, from several starts each."""
-    both = views(x, neighbours=neighbours)
-    return select_labellings(label_views(both, runs, seeds, partial(label_freely, k=k)), sizes)
+    both = enumerate(views(x, neighbours=neighbours))
+    labellings = [label_freely(view, k, seed=seeds(i, run)) for i, view in both for run in range(runs)]
+    return select_labellings(labellings, sizes)
 
 
 def is_more_consistent(others: Sequence[Tensor], labellings: Sequence[Tensor], margin: float = MIN_ARI_GAIN) -> bool:

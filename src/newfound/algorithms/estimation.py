@@ -104,7 +104,10 @@ def estimate_n_new(
     if most < 2 and (logs_hold == "novel" or not most):
         return Estimate(most, most, most, logs_hold, n_known)
     pretrained = x if pretrained is None else pretrained
-    recognised = _recognise(x, y, n_known, seeds, pretrained) if logs_hold == "mixed" and n_known > 1 else y
+    recognised = y
+    if logs_hold == "mixed" and n_known > 1:  # new intents are taken to be at least as many as known ones
+        n_new = max(n_known, round(math.exp(log_count(x[logs], seed=seed))) - n_known)
+        recognised = recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds, pretrained=pretrained)
     rest = recognised < 0
     if recognised is not y and _are_left_over(x, y, rest, n_known, seed):
         return Estimate(0, 0, 0, logs_hold, n_known)
@@ -118,13 +121,6 @@ def estimate_n_new(
     fewest = {0: 2, 1: 1}.get(n_known, 0 if logs_hold == "mixed" else 1)
     low, n_new, high = (min(max(fewest, round(math.exp(middle + side * error))), most) for side in (-1, 0, 1))
     return Estimate(n_new, low, high, logs_hold, n_known)
-
-
-def _recognise(x: Tensor, y: Tensor, n_known: int, seeds: Seeds, pretrained: Tensor) -> Tensor:
-    """Return y in which rows of known intents have them; new intents are taken to be at least as many as known ones."""
-    in_logs = math.exp(log_count(x[y < 0], seed=seeds("rows of the tree")))
-    n_new = max(n_known, round(in_logs) - n_known)
-    return recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds, pretrained=pretrained)
 
 
 def _are_left_over(x: Tensor, y: Tensor, rest: Tensor, n_known: int, seed: int) -> bool:
@@ -142,7 +138,7 @@ def _are_left_over(x: Tensor, y: Tensor, rest: Tensor, n_known: int, seed: int) 
         return True
     if count > MAX_SHARE_LEFT_OVER * logs or typical_labels(y, n_known) < MIN_LABELS_TO_COMPARE:
         return False
-    ratio = known_ratio(x, y, n_known, seed=seed)[0].clamp(max=1)
+    ratio = known_ratio(x, y, n_known, seed=seed).clamp(max=1)
     return float(ratio[rest].mean()) > MIN_RATIO_LEFT_OVER
 
 
@@ -160,7 +156,8 @@ def log_count(x: Tensor, *, seed: int = 0) -> float:
     cuts = ward_cuts(distance)
     same = torch.stack([_together(torch.from_numpy(cut), near.cpu()) for cut in cuts]).double().numpy()  # [cuts, near]
     separation = smooth(silhouettes(distance, cuts)).clip(1e-3) * smooth(same[:, NEIGHBOURS - 1]) ** TOGETHER_POWER
-    counts = np.log([_count_large(cut) for cut in cuts])
+    smallest = min(MIN_SIZE, max(1, round(MIN_SHARE_OF_ROWS * len(x))))  # of the clusters that count as intents
+    counts = np.log([max(1, int((np.bincount(cut) >= smallest).sum())) for cut in cuts])
     by_separation = float(weights(separation, TEMPERATURE_OF_SEPARATION) @ counts)
     by_surprise = _by_surprise(cuts, same, counts)
     return WEIGHT_OF_SEPARATION * by_separation + (1 - WEIGHT_OF_SEPARATION) * by_surprise
@@ -192,12 +189,6 @@ def _share_of_pairs(cut: Ids) -> float:
     """Return the share of all pairs of rows that are in one cluster."""
     size = np.bincount(cut).astype(np.float64)
     return float((size * (size - 1)).sum() / (len(cut) * (len(cut) - 1)))
-
-
-def _count_large(cut: Ids) -> int:
-    """Return how many clusters are large enough for an intent, at least one."""
-    smallest = min(MIN_SIZE, max(1, round(MIN_SHARE_OF_ROWS * len(cut))))
-    return max(1, int((np.bincount(cut) >= smallest).sum()))
 
 
 def weights(score: Floats, temperature: float) -> Floats:

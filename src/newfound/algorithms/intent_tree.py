@@ -190,15 +190,11 @@ def _two_means(x: Tensor) -> tuple[Tensor, Tensor]:
     def means(half: Tensor) -> Tensor:
         return torch.stack([x[half == 0].mean(0), x[half == 1].mean(0)])
 
-    start = means(_side_of_axis(x - x.mean(0)).long())
-    half, along, _ = lloyd(start, assign, lambda half, *_: means(half), rounds=MAX_ROUNDS)
-    return half, along
-
-
-def _side_of_axis(centred: Tensor) -> Tensor:
-    """Return on which side of the mean each row lies along the first principal axis, [n]."""
+    centred = x - x.mean(0)
     axis = centred[int((centred**2).sum(1).argmax())]
     for _ in range(POWER_ITERATIONS):
         axis = centred.T @ (centred @ axis)
         axis = axis / axis.norm().clamp(min=1e-12)
-    return centred @ axis > 0
+    start = means((centred @ axis > 0).long())
+    half, along, _ = lloyd(start, assign, lambda half, *_: means(half), rounds=MAX_ROUNDS)
+    return half, along

@@ -6,8 +6,6 @@ in Dataset Labels", JAIR 70, 2021).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -17,16 +15,6 @@ Ints = npt.NDArray[np.int64]
 INVERSE_REGULARISATION = 10.0  # of the classifier, for vectors of length 1
 MIN_CONFUSION = 0.1  # share of each of two intents that is predicted as the other
 MIN_SIMILARITY = 0.5  # cosine of the centroids of two intents, after the mean of all centroids is taken away
-
-
-@dataclass(frozen=True, slots=True)
-class IntentPair:
-    """Two intents that are hard to tell apart."""
-
-    first: int
-    second: int
-    confusion: float
-    similarity: float
 
 
 def out_of_sample_probabilities(x: Floats, y: Ints, *, n_classes: int, folds: int = 5, seed: int = 0) -> Floats:
@@ -50,36 +38,26 @@ def out_of_sample_probabilities(x: Floats, y: Ints, *, n_classes: int, folds: in
     return probabilities
 
 
-def confident_thresholds(p: Floats, y: Ints) -> Floats:
-    """Return the mean probability of each class over the utterances that carry its label, [n_classes] (eq. 2)."""
-    sums = np.bincount(y, weights=p[np.arange(len(y)), y], minlength=p.shape[1])
-    return np.asarray(sums / np.maximum(np.bincount(y, minlength=p.shape[1]), 1))
-
-
 def likely_labels(p: Floats, y: Ints) -> Ints:
     """Return the label that each utterance most likely should have, [n].
 
-    A class is possible for an utterance if its probability reaches the threshold of the class (eq. 1); the most
-    probable of these is taken. If none reaches its threshold, the label stays. Where the result differs from y, the
-    utterance lies off the diagonal of the confident joint, and its label is likely wrong.
+    A class is possible for an utterance if its probability reaches the threshold of the class (eq. 1), which is the
+    mean over the utterances that carry its label (eq. 2); the most probable of these is taken. If none reaches its
+    threshold, the label stays. Where the result differs from y, the utterance lies off the diagonal of the confident
+    joint, and its label is likely wrong.
 
     Two conditions are added: the class is more probable than the label, and has more than one member. Otherwise a small
     class, whose own utterances get low probabilities and which therefore has a low threshold, is likely for everything.
     """
-    has_others = np.bincount(y, minlength=p.shape[1]) > 1
-    possible = (p >= confident_thresholds(p, y)) & has_others & (p >= p[np.arange(len(y)), y][:, None])
+    given, sizes = p[np.arange(len(y)), y], np.bincount(y, minlength=p.shape[1])
+    thresholds = np.bincount(y, weights=given, minlength=p.shape[1]) / np.maximum(sizes, 1)
+    possible = (p >= thresholds) & (sizes > 1) & (p >= given[:, None])
     best = np.where(possible, p, -1.0).argmax(1)
     return np.where(possible.any(1), best, y).astype(np.int64)
 
 
-def margins(p: Floats, y: Ints, likely: Ints) -> Floats:
-    """Return how much more probable the likely label is than the given one, [n]; label errors are ranked by it."""
-    rows = np.arange(len(y))
-    return np.asarray(p[rows, likely] - p[rows, y])
-
-
-def near_duplicates(x: Floats, p: Floats, y: Ints) -> list[IntentPair]:
-    """Return pairs of intents that are nearly one, the most confused first.
+def near_duplicates(x: Floats, p: Floats, y: Ints) -> list[tuple[int, int, float, float]]:
+    """Return pairs of intents that are nearly one, the most confused first, with their confusion and similarity.
 
     Two intents are, if at least a tenth of each is predicted as the other, and their centroids are alike.
     """
@@ -93,8 +71,8 @@ def near_duplicates(x: Floats, p: Floats, y: Ints) -> list[IntentPair]:
     for a, b in np.argwhere(np.triu(np.minimum(rates, rates.T) >= MIN_CONFUSION, 1)):
         if similarity[a, b] >= MIN_SIMILARITY:
             share = (confused[a, b] + confused[b, a]) / (sizes[a] + sizes[b])
-            pairs.append(IntentPair(int(a), int(b), float(share), float(similarity[a, b])))
-    return sorted(pairs, key=lambda pair: (-pair.confusion, -pair.similarity))
+            pairs.append((int(a), int(b), float(share), float(similarity[a, b])))
+    return sorted(pairs, key=lambda pair: (-pair[2], -pair[3]))
 
 
 def centroid_similarity(x: Floats, y: Ints, n_classes: int) -> Floats:

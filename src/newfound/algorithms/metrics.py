@@ -11,7 +11,7 @@ Two protocols stand side by side:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -36,24 +36,18 @@ class Scores:
     all_f1: float
 
 
-def contingency(true: Ids, predicted: Ids, n_true: int, n_predicted: int) -> Ids:
-    """[n_true, n_predicted] counts of each pair."""
-    flat = np.bincount(true * n_predicted + predicted, minlength=n_true * n_predicted)
-    return flat.reshape(n_true, n_predicted).astype(np.int64)
-
-
 def match_clusters(true: Ids, predicted: Ids) -> dict[int, int]:
     """Predicted id -> true id, one to one, with the most agreement (Hungarian algorithm); -1 is no cluster."""
     true, predicted = true[predicted >= 0], predicted[predicted >= 0]
     if not len(true):
         return {}
-    counts = contingency(true, predicted, int(true.max()) + 1, int(predicted.max()) + 1)
+    n_true, n_predicted = int(true.max()) + 1, int(predicted.max()) + 1
+    counts = np.bincount(true * n_predicted + predicted, minlength=n_true * n_predicted).reshape(n_true, n_predicted)
     rows, columns = linear_sum_assignment(counts, maximize=True)
     return {int(p): int(t) for t, p in zip(rows, columns, strict=True)}
 
 
 def _map_ids(predicted: Ids, mapping: dict[int, int]) -> Ids:
-    """Ids through a mapping; -1 where there is none."""
     return np.array([mapping.get(int(p), -1) for p in predicted], dtype=np.int64)
 
 
@@ -67,17 +61,8 @@ def accuracy(true: Ids, predicted: Ids) -> float:
     return 100.0 * float(np.mean(true == predicted)) if len(true) else float("nan")
 
 
-def weighted_f1(true: Ids, predicted: Ids) -> float:
-    """F1 per true class, averaged by how many rows it has; percent."""
-    return _f1(true, predicted, "weighted")
-
-
-def macro_f1(true: Ids, predicted: Ids) -> float:
-    """F1 per true class, averaged over the classes; percent."""
-    return _f1(true, predicted, "macro")
-
-
-def _f1(true: Ids, predicted: Ids, average: str) -> float:
+def mean_f1(true: Ids, predicted: Ids, average: Literal["weighted", "macro"]) -> float:
+    """F1 per true class, averaged by how many rows it has ("weighted") or over the classes ("macro"); percent."""
     if not len(true):
         return float("nan")
     from sklearn.metrics import f1_score
@@ -92,25 +77,23 @@ def calibration_error(probability: npt.NDArray[np.floating[Any]], correct: npt.N
     return 100 * sum(gaps) / len(correct)
 
 
-def _check(true: Ids, predicted: Ids, n_known: int) -> None:
+def _check(true: Ids, predicted: Ids) -> None:
     if len(true) != len(predicted):
         raise ValueError(f"{len(true)} gold ids but {len(predicted)} predictions")
     if len(true) and true.min() < 0:
         raise ValueError("gold ids must be 0 or above; an unlabelled row cannot be scored")
-    if n_known < 0:
-        raise ValueError(f"n_known={n_known} is negative")
 
 
 def paper_scores(true: Ids, predicted: Ids, n_known: int) -> Scores:
     """The protocol of the released code."""
-    _check(true, predicted, n_known)
+    _check(true, predicted)
     ood = true >= n_known
     return _scores(true, ood, predicted[~ood], map_clusters(true[ood], predicted[ood]), map_clusters(true, predicted))
 
 
 def strict_scores(true: Ids, predicted: Ids, n_known: int) -> Scores:
     """Known intents exactly; only new columns are matched, and only to unseen classes."""
-    _check(true, predicted, n_known)
+    _check(true, predicted)
     ood, renamed = true >= n_known, strict_ids(true, predicted, n_known)
     return _scores(true, ood, renamed[~ood], renamed[ood], renamed)
 
@@ -127,9 +110,9 @@ def _scores(true: Ids, ood: npt.NDArray[np.bool_], of_ind: Ids, of_ood: Ids, of_
     return Scores(
         ind_acc=accuracy(true[~ood], of_ind),
         ood_acc=accuracy(true[ood], of_ood),
-        ood_f1=weighted_f1(true[ood], of_ood),
+        ood_f1=mean_f1(true[ood], of_ood, "weighted"),
         all_acc=accuracy(true, of_all),
-        all_f1=weighted_f1(true, of_all),
+        all_f1=mean_f1(true, of_all, "weighted"),
     )
 
 
@@ -149,7 +132,6 @@ def adjusted_rand_index(a: Ids, b: Ids) -> float:
 
 
 def _sum_of_squares(ids: Ids) -> int:
-    """Return the sum of the squared sizes of clusters."""
     return int((np.unique(ids, return_counts=True)[1] ** 2).sum())
 
 

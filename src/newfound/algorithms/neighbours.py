@@ -1,4 +1,6 @@
-"""Nearest neighbours by cosine: exact and in blocks, so that no [n, n] matrix is ever whole in memory.
+"""Nearest neighbours by cosine, and an order of rows that does not depend on the processor.
+
+The search is exact and in blocks, so that no [n, n] matrix is ever whole in memory.
 
 Where exact search would take minutes on a CPU, an inverted-file index of faiss, if it is installed, looks only at the
 cells of vectors that lie closest. It finds nearly all true neighbours (benchmarks/scale/neighbours.json).
@@ -16,6 +18,12 @@ ROWS_AT_ONCE = 2_048
 MIN_PAIRS_FOR_INDEX = 2 * 10**9  # exact search compares so many pairs in about half a minute on a CPU core
 TRAINING_ROWS_PER_CELL = 64
 CELLS_SEARCHED = 4
+DECIMALS = 4  # of scores that rows are ranked by; processors and numbers of threads differ in the sixth
+
+
+def rank_descending(scores: Tensor) -> Tensor:
+    """Return the order of falling scores [..., n]; those that are equal when rounded keep the order of their rows."""
+    return scores.double().round(decimals=DECIMALS).argsort(dim=-1, descending=True, stable=True)
 
 
 def nearest(x: Tensor, k: int, *, among: Tensor | None = None) -> tuple[Tensor, Tensor]:

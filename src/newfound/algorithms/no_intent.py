@@ -74,7 +74,8 @@ def outlier_limit(values: Floats) -> float:
 
 def labelled_limit(logs: Floats, labelled: Floats) -> float:
     """Return the limit below which hardly any labelled row lies; -inf if the logs do not clearly hold more there."""
-    limits, of_logs, of_labelled = _shares_below(logs, labelled)
+    limits = np.concatenate([[-np.inf], np.sort(logs)])
+    of_logs, of_labelled = (np.searchsorted(np.sort(v), limits) / len(v) for v in (logs, labelled))  # shares below
     error = np.sqrt(np.maximum(of_labelled * (1 - of_labelled), 1 / len(labelled)) / len(labelled))
     allowed = (of_labelled == 0) | (of_labelled + error <= MAX_SHARE_LOST)
     last = int(np.flatnonzero(allowed)[-1])
@@ -92,10 +93,3 @@ def spread(chosen: Bools, near: Ints, allowed: Bools) -> Bools:
     while (more := allowed & ~chosen & (chosen[near].sum(1) >= MAJORITY)).any():
         chosen = chosen | more
     return chosen
-
-
-def _shares_below(logs: Floats, labelled: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return limits, lowest first, and the shares of both kinds of rows that lie below each."""
-    limits = np.concatenate([[-np.inf], np.sort(logs)])
-    below = [np.searchsorted(np.sort(values), limits, side="left") / len(values) for values in (logs, labelled)]
-    return limits, below[0], below[1]

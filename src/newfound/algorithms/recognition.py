@@ -61,7 +61,7 @@ def recognise_known(
         testimony = (1 - WEIGHT_OF_CLASSIFIER) * share + WEIGHT_OF_CLASSIFIER * sureness
         is_known = (y < 0) & (testimony > MIN_TESTIMONY_OF_TWO)
         return torch.where(is_known, torch.where(share > 0, intent, guess), y)
-    ratio = known_ratio(x, y, n_known, neighbours=neighbours, seed=seeds("draws"))[0]
+    ratio = known_ratio(x, y, n_known, neighbours=neighbours, seed=seeds("draws"))
     testimony = WEIGHT_OF_NEIGHBOURS * ratio.clamp(max=1) + WEIGHT_OF_CLUSTERINGS * share
     testimony = testimony + WEIGHT_OF_CLASSIFIER * sureness
     is_known = (y < 0) & (ratio >= MIN_RATIO) & (testimony >= MIN_TESTIMONY)
@@ -125,29 +125,21 @@ def known_votes(
     return count / (2 * runs), intent
 
 
-def known_ratio(x: Tensor, y: Tensor, n_known: int, *, neighbours: int = 10, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Return each row's labelled neighbours over those of the nearest known intent's own rows, and that intent."""
+def known_ratio(x: Tensor, y: Tensor, n_known: int, *, neighbours: int = 10, seed: int = 0) -> Tensor:
+    """Return each row's labelled neighbours over those of the nearest known intent's own rows, [n]."""
     labelled, logs = (y >= 0).nonzero().squeeze(1), (y < 0).nonzero().squeeze(1)
     generator = torch.Generator().manual_seed(seed)
-    counts = torch.zeros(len(x), n_known, device=x.device)  # labelled neighbours by intent, in all draws
+    label = torch.where(y >= 0, y, n_known)  # the last column: neighbours without a label
+    counts = torch.zeros(len(x), n_known + 1, device=x.device)  # labelled neighbours by intent, in all draws
     for _ in range(DRAWS if len(logs) > len(labelled) else 1):
         drawn = logs[torch.randperm(len(logs), generator=generator)[: len(labelled)].to(x.device)]
-        counts += _neighbours_by_intent(x, torch.cat([labelled, drawn]), y, n_known, neighbours)
-    most, intent = counts.max(1)  # [n]
-    near = counts.sum(1)
+        rows = nearest(x, neighbours, among=torch.cat([labelled, drawn]))[1]
+        counts.scatter_add_(1, label[rows], torch.ones_like(rows, dtype=counts.dtype))
+    most, intent = counts[:, :n_known].max(1)  # [n]
+    near = counts[:, :n_known].sum(1)
     own = torch.zeros(n_known, device=x.device).index_add_(0, y[labelled], near[labelled])
     expected = own / torch.bincount(y[labelled], minlength=n_known).clamp(min=1)
-    ratio = torch.where(most > 0, near / expected[intent].clamp(min=1e-9), 0.0)
-    return ratio, intent
-
-
-def _neighbours_by_intent(x: Tensor, among: Tensor, y: Tensor, n_known: int, neighbours: int) -> Tensor:
-    """Return how many of each row's nearest among some rows have each known label, [n, n_known]."""
-    label = torch.where(y >= 0, y, n_known)  # the last column: neighbours without a label
-    near = nearest(x, neighbours, among=among)[1]
-    counts = torch.zeros(len(x), n_known + 1, device=x.device)
-    counts.scatter_add_(1, label[near], torch.ones_like(near, dtype=counts.dtype))
-    return counts[:, :n_known]
+    return torch.where(most > 0, near / expected[intent].clamp(min=1e-9), 0.0)
 
 
 def overlooks_new(clusters: Tensor, y: Tensor, recognised: Tensor) -> bool:

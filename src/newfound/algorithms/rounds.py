@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 Change = Literal["kept", "renamed", "split", "merged", "new", "gone"]
 Assigned = Mapping[str, str | None]
 Intent = tuple[int, str | None]  # of the earlier (0) or the later model (1)
@@ -24,7 +22,6 @@ class Relation(NamedTuple):
 
     @property
     def change(self) -> Change:
-        """What happened."""
         if not self.after:
             return "gone"
         if not self.before:
@@ -48,8 +45,7 @@ def compare_rounds(
         after: The same for the later model.
         names: Intents of the earlier and the later model, for those that have no utterance.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    from scipy.cluster.hierarchy import DisjointSet
 
     pairs = Counter((a, after[text]) for text, a in before.items() if text in after)
     intents: list[Intent] = []
@@ -59,24 +55,18 @@ def compare_rounds(
         size.update((side, name) for name in assigned.values())
         for pair, n in pairs.items():
             shared[side, pair[side]] += n
-    node = {intent: i for i, intent in enumerate(intents)}
-    moves = [(node[0, a], node[1, b], n) for (a, b), n in pairs.items() if a is not None and b is not None]
-
-    def is_most(n: int, of: int) -> bool:
-        return n > max(MOST * shared[intents[of]], MIN_SHARE * size[intents[of]])
-
-    links = [(a, b) for a, b, n in moves if is_most(n, a) or is_most(n, b)]
-    ends = np.array(links, dtype=np.int64).reshape(-1, 2).T
-    graph = coo_array((np.ones(len(links)), ends), shape=2 * (len(intents),))
-    part = connected_components(graph, directed=False)[1].tolist()
-    moved = Counter[int]()
+    moves = [((0, a), (1, b), n) for (a, b), n in pairs.items() if a is not None and b is not None]
+    parts, moved = DisjointSet(intents), Counter[Intent]()
     for a, b, n in moves:
-        if part[a] == part[b]:
-            moved[part[a]] += n
-    related: dict[int, tuple[list[str], list[str]]] = {}
-    for (side, name), number in zip(intents, part, strict=True):
-        related.setdefault(number, ([], []))[side].append(str(name))
-    return [Relation(tuple(sorted(a)), tuple(sorted(b)), moved[number]) for number, (a, b) in related.items()]
+        if any(n > max(MOST * shared[intent], MIN_SHARE * size[intent]) for intent in (a, b)):
+            parts.merge(a, b)
+    for a, b, n in moves:
+        if parts.connected(a, b):
+            moved[parts[a]] += n
+    related: dict[Intent, tuple[list[str], list[str]]] = {}
+    for side, name in intents:
+        related.setdefault(parts[side, name], ([], []))[side].append(str(name))
+    return [Relation(tuple(sorted(a)), tuple(sorted(b)), moved[part]) for part, (a, b) in related.items()]
 
 
 def carried_ids(relations: Sequence[Relation], ids: Mapping[str, str], sizes: Mapping[str, int]) -> dict[str, str]:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from newfound.data.labels import label_text
 from newfound.data.said import ALONE, Said, gather
 from newfound.errors import DataError
 
@@ -113,6 +112,11 @@ class Corpus:
         """How many utterances each label has."""
         return dict(Counter(label for label in self.labels if label is not None))
 
+    def ids(self, intents: Sequence[str]) -> list[int]:
+        """Return the position of each label among some intents; -1 without a label, and for one that is not there."""
+        position = {intent: i for i, intent in enumerate(intents)}
+        return [-1 if label is None else position.get(label, -1) for label in self.labels]
+
     def take(self, rows: Sequence[int]) -> Corpus:
         """Return the utterances at the given positions."""
         fields = (self.texts, self.labels, self.origins)
@@ -161,3 +165,20 @@ def fingerprint(parts: Iterable[str | None]) -> str:
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()
+
+
+def label_text(value: object) -> str | None:
+    """Return a label as text: whole numbers as their digits, None and NaN (a missing value in pandas) as None."""
+    if value is None or isinstance(value, str):
+        return value
+    if type(value).__name__ == "NAType":  # pandas.NA, which cannot be compared
+        return None
+    try:
+        if value != value:
+            return None
+        is_whole = not isinstance(value, bool) and type(value).__name__ != "bool" and int(value) == value  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        is_whole = False
+    if not is_whole:
+        raise DataError(f"a label is {value!r}; give a text that is not empty, a whole number, or None for no label")
+    return str(int(value))  # type: ignore[call-overload]

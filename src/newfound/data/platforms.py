@@ -13,8 +13,7 @@ from typing import Any
 
 import yaml
 
-from newfound.data.compressed import open_zip
-from newfound.data.rows import Records, Source
+from newfound.data.rows import Records, Source, open_zip
 from newfound.errors import DataError
 
 ANNOTATED_ENTITY = re.compile(r"\[([^\]\[]*)\](?:\([^)]*\)|\{[^}]*\})")

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from newfound.data.columns import find_columns, has_column
-from newfound.data.compressed import GZIP_START, ZIP_START, open_gzip
 from newfound.data.delimited import DELIMITERS, fields_of, parse_delimiter, read_csv
 from newfound.data.messages import messages_of, records_of
-from newfound.data.rows import ReadOptions, Records, Source, unknown_encoding
+from newfound.data.rows import GZIP_START, ZIP_START, LimitedGzip, ReadOptions, Records, Source, unknown_encoding
 from newfound.errors import DataError
 
 # Single words that are taken for a header where nothing says that plain text is a table.
@@ -173,7 +172,13 @@ def read_records(path: str | Path, source: Source) -> Records:
             by its first line, unless the options say which.
         source: How the file is read.
     """
-    name, source.options = source.name, _normalize_options(source.options)
+    name, options = source.name, source.options
+    try:  # the one name of an encoding that Python knows by several
+        encoding = codecs.lookup(options.encoding).name
+    except (LookupError, ValueError):
+        raise unknown_encoding(options.encoding) from None
+    delimiter = None if options.delimiter is None else parse_delimiter(options.delimiter)
+    source.options = replace(options, encoding=encoding, delimiter=delimiter)
     if str(path) != "-" and Path(path).is_dir():
         if source.options.format not in (None, "parquet"):
             raise DataError(f"{name}: is a directory; only Parquet is read from one, give a file")
@@ -187,7 +192,7 @@ def read_records(path: str | Path, source: Source) -> Records:
         if file.peek(2).startswith(GZIP_START):  # does not consume anything: a pipe can be read only once
             if format not in COMPRESSIBLE_FORMATS:
                 raise DataError(f"{name}: is compressed; unpack it first (gunzip)")
-            stream = open_gzip(name, file)
+            stream = io.BufferedReader(LimitedGzip(name, file))
         if format in COMPRESSIBLE_FORMATS and file.peek(4).startswith(ZIP_START):
             raise DataError(f"{name}: this is a workbook or another zip file, not text", "format")
         # Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark.
@@ -201,16 +206,6 @@ def read_records(path: str | Path, source: Source) -> Records:
         else:
             module, function, _ = READERS[format]
             yield from getattr(import_module(f"newfound.data.{module}"), function)(source)
-
-
-def _normalize_options(options: ReadOptions) -> ReadOptions:
-    """Return the options with the one name of an encoding that Python knows by several, and the delimiter itself."""
-    try:
-        encoding = codecs.lookup(options.encoding).name
-    except (LookupError, ValueError):
-        raise unknown_encoding(options.encoding) from None
-    delimiter = None if options.delimiter is None else parse_delimiter(options.delimiter)
-    return replace(options, encoding=encoding, delimiter=delimiter)
 
 
 @contextmanager

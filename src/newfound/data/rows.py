@@ -1,8 +1,12 @@
-"""What every reader shares: the options, the report, and an open file with its character encoding."""
+"""What every reader shares: the options, the report, and an open file with its compression and character encoding."""
 
 from __future__ import annotations
 
+import gzip
 import io
+import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 FALLBACK_ENCODING = "cp1252"  # the most likely encoding of a file or line that is not UTF-8
 MAX_TEXT_LENGTH = 2_000  # characters kept of an utterance; encoders read fewer, and a longer one is likely a file
 MAX_FALLBACK_SHARE = 1 / 3  # of the letters of a line beyond ASCII; in Western European languages it is about 1 / 20
+MAX_UNPACKED_BYTES = 512 * 2**20
+GZIP_START, ZIP_START = b"\x1f\x8b", b"PK\x03\x04"
 
 LabelUse = Literal["required", "optional", "ignored"]
 """Whether a file must have a column of labels, may have one, or is read without labels."""
@@ -92,14 +98,7 @@ class ReadReport:
 
     name: str  # of the file, in messages
     rows: int = 0
-    duplicates: int = 0  # this and the next seven are numbers of rows; `warnings` says what they mean
-    truncated: int = 0
-    empty: int = 0
-    recoded: int = 0
-    unlabelled: int = 0
-    undated: int = 0
-    strangers: int = 0
-    unvalued: int = 0
+    counts: Counter[str] = field(default_factory=Counter)  # of rows with each kind of problem; see `warnings`
     first_line: dict[str, int] = field(default_factory=dict)  # with each kind of problem
     n_distinct: int | None = None  # about how many distinct utterances the logs have, if only a sample was kept
     conflicts: list[Conflict] = field(default_factory=list)  # texts with several labels, which were resolved
@@ -125,12 +124,12 @@ class ReadReport:
         return [
             f"{self.name}: {count:,} {'row' if count == 1 else 'rows'} {note} (first: line {self.first_line[kind]})"
             for kind, note in notes.items()
-            if (count := getattr(self, kind))
+            if (count := self.counts[kind])
         ]
 
     def count(self, kind: str, line: int) -> None:
-        """Add one to the count of a kind of problem (the name of an attribute), seen on this line."""
-        setattr(self, kind, getattr(self, kind) + 1)
+        """Add one to the count of a kind of problem, seen on this line."""
+        self.counts[kind] += 1
         self.first_line.setdefault(kind, line)
 
     def note(self, message: str) -> None:
@@ -240,3 +239,38 @@ class Source:
 def unknown_encoding(name: str) -> DataError:
     """Return the error for a name that is no character encoding."""
     return DataError(f"unknown encoding {name!r}; try utf-8, cp1252 or latin-1")
+
+
+class LimitedGzip(gzip.GzipFile):
+    """A gzip file; reading more than the limit is an error."""
+
+    def __init__(self, name: str, stream: BinaryIO) -> None:
+        super().__init__(name, "rb", fileobj=stream)
+        self._can_seek = stream.seekable()
+
+    def seekable(self) -> bool:
+        return self._can_seek
+
+    def read(self, size: int | None = -1) -> bytes:
+        try:
+            data = super().read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{self.name}: damaged gzip file ({error}); compress it again") from None
+        if self.tell() > MAX_UNPACKED_BYTES:
+            raise _too_large(self.name, "unpack it first if this is right")
+        return data
+
+
+def open_zip(name: str, content: bytes, *, if_damaged: str, if_large: str) -> zipfile.ZipFile:
+    """Return a zip file, or raise an error about the file with this name that ends with these words."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        raise DataError(f"{name}: {if_damaged}") from None
+    if sum(info.file_size for info in archive.infolist()) > MAX_UNPACKED_BYTES:
+        raise _too_large(name, if_large)
+    return archive
+
+
+def _too_large(name: str, remedy: str) -> DataError:
+    return DataError(f"{name}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20:,} MiB; {remedy}")

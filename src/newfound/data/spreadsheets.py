@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, time
 from typing import Any
 
 from newfound.data.columns import ROWS_TO_LOOK_AT, NumberedRow, find_columns_of_table
-from newfound.data.compressed import open_zip
-from newfound.data.rows import Records, Source
+from newfound.data.rows import Records, Source, open_zip
 from newfound.errors import DataError, MissingExtra
 from newfound.text import first_line
 
@@ -30,7 +30,12 @@ def read_xlsx(source: Source) -> Records:
         if_damaged="not an xlsx workbook, or protected by a password; save it as .xlsx or CSV",
         if_large="save the sheet as CSV",
     )
-    book = _open(source, content)
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingExtra(f"{source.name}: reading Excel files", "openpyxl", "excel") from None
+    with _readable(source):
+        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     sheet, first = _find_sheet(source, list(book.worksheets))
     names = source.report.columns
     read = [names.index(name) for name in (source.report.text_column, source.report.label_column) if name is not None]
@@ -46,28 +51,20 @@ def read_xlsx(source: Source) -> Records:
         yield number, dict(zip(names, values, strict=True))
 
 
-def _open(source: Source, content: bytes) -> Any:
+@contextmanager
+def _readable(source: Source) -> Iterator[None]:
+    """Turn what a damaged workbook raises into one error."""
     try:
-        import openpyxl
-    except ImportError:
-        raise MissingExtra(f"{source.name}: reading Excel files", "openpyxl", "excel") from None
-    try:
-        return openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-    except Exception as error:  # A damaged workbook raises different types, depending on the part.
-        raise _damaged(source, error) from None
-
-
-def _damaged(source: Source, error: Exception) -> DataError:
-    reason = first_line(error)[:80]
-    return DataError(f"{source.name}: not a readable xlsx workbook ({reason}); save it as .xlsx or CSV again")
+        yield
+    except Exception as error:  # of different types, depending on the part
+        reason = f"not a readable xlsx workbook ({first_line(error)[:80]}); save it as .xlsx or CSV again"
+        raise DataError(f"{source.name}: {reason}") from None
 
 
 def _cells(source: Source, sheet: Any, width: int = MAX_COLUMNS) -> Iterator[tuple[Any, ...]]:
-    try:
+    with _readable(source):
         sheet.reset_dimensions()  # what a file says of its size is often wrong
         yield from sheet.iter_rows(max_col=width, values_only=True)
-    except Exception as error:  # A damaged sheet raises different types.
-        raise _damaged(source, error) from None
 
 
 def _find_sheet(source: Source, sheets: Sequence[Any]) -> tuple[Any, int]:

@@ -50,8 +50,7 @@ class DiscoveryTask:
 
         Known intents are 0 to N-1 and new ones N to N+M-1, each in sorted order; -1 is an utterance of no intent.
         """
-        ids = {intent: i for i, intent in enumerate(self.known + self.new)}
-        return np.array([ids[label] if label is not None else -1 for label in corpus.labels], dtype=np.int64)
+        return np.array(corpus.ids(self.known + self.new), dtype=np.int64)
 
 
 def partition(corpus: Corpus, ood_ratio: float, seed: int) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -6,15 +6,16 @@ with more than one label are found, and dealt with as the caller wants.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
 from newfound.data.circumstances import said_in, with_circumstances
-from newfound.data.corpus import Corpus, Origin
+from newfound.data.corpus import Corpus, Origin, label_text
 from newfound.data.duplicates import DistinctSample
-from newfound.data.labels import label_text
 from newfound.data.readers import read_records
 from newfound.data.rows import (
     DEFAULT_READ_OPTIONS,
@@ -35,6 +36,10 @@ from newfound.text import has_half_character, shorten
 
 MAX_LABEL_LENGTH = 1_000  # characters; a model folder keeps no longer names
 MAX_CHARACTERS_SHOWN = 60
+FEW_EXAMPLES = 5  # below this an intent is too small to be learned or judged well
+MIN_LIKENESS_OF_LABELS = 0.85  # as difflib measures it; of the 323 labels of seven corpora, one pair is as alike
+MAX_RELATIVE_SIZE_OF_MISSPELT = 0.2  # of the size of the label that is meant, unless there are few examples
+MAX_LABELS_COMPARED = 1_000  # a few seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,3 +251,33 @@ def write_conflicts(path: Path, conflicts: Sequence[Conflict]) -> None:
     """Write all rows with conflicting labels to a CSV file: text, label and line."""
     rows = [(conflict.text, label, line) for conflict in conflicts for line, label in conflict.uses]
     write_atomically(path, csv_bytes([("text", "label", "line"), *rows]))
+
+
+def misspelt_labels(sizes: Mapping[str, int]) -> dict[str, str]:
+    """Return labels that are likely misspelt, and the more frequent label that is likely meant.
+
+    They differ in case and separators only, or are spelt alike and one of them is rare. Labels that differ in digits
+    only are meant to differ. `sizes` has the number of utterances of each label.
+    """
+    if len(sizes) > MAX_LABELS_COMPARED:
+        return {}
+    intended = {}
+    words = {label: re.sub(r"\d", "", label) for label in sizes}
+    frequent: dict[str, str] = {}  # the letters and digits of each label that is not misspelt
+    for label in sorted(sizes, key=lambda label: (-sizes[label], label)):
+        letters = "".join(filter(str.isalnum, label.casefold()))
+        if letters in frequent:
+            intended[label] = frequent[letters]
+            continue
+        alike = {
+            other.casefold(): other
+            for other in frequent.values()
+            if sizes[label] <= max(FEW_EXAMPLES - 1, MAX_RELATIVE_SIZE_OF_MISSPELT * sizes[other])
+            and words[other] != words[label]
+        }
+        close = get_close_matches(label.casefold(), alike, n=1, cutoff=MIN_LIKENESS_OF_LABELS)
+        if close:
+            intended[label] = alike[close[0]]
+        else:
+            frequent[letters or label] = label
+    return intended

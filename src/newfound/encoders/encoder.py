@@ -13,6 +13,7 @@ which is quicker (`newfound.encoders.light`). The setting `tune` says what train
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from copy import copy
 from functools import partial
@@ -22,14 +23,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from newfound.encoders.cache import FeatureCache, Vectors, folder_name
-from newfound.encoders.families import family_of
-from newfound.encoders.layers import Stack
+from newfound.encoders.layers import Stack, family_of
 from newfound.encoders.light import LightEncoder, load_sentence_transformer
 from newfound.encoders.onnx import can_build
 from newfound.encoders.ragged import Ragged
 from newfound.encoders.registry import RELEASES, check_modules, hash_of, locate
 from newfound.encoders.tail import Features, Pooling, Tail, Tune, pool_corpus, pooling_of, run_trunk
-from newfound.encoders.tokenizer import hashed_tokenizer, prompt_of, write_prompt
+from newfound.encoders.tokenizer import prompt_of, tokenizer_state, write_prompt
 from newfound.errors import EncoderError, NotSplittable, OtherWeights
 from newfound.text import first_line
 
@@ -123,7 +123,8 @@ class Encoder:
         state = self._st.state_dict()
         stamp = [(t.data_ptr(), t._version) for t in state.values()]  # torch counts the changes of a tensor
         if self._hashed is None or self._hashed[0] != stamp:
-            tokenizer = hashed_tokenizer(self.tokenizer, self.prompt)
+            rules = tokenizer_state(self.tokenizer, self.prompt) or sorted(self.tokenizer.get_vocab().items())
+            tokenizer = json.dumps(rules, sort_keys=True)
             self._hashed = stamp, hash_of(state, tokenizer, self.pooling, str(self.normalize))
         return self._hashed[1]
 

@@ -1,4 +1,4 @@
-"""Which language a short text is likely in, and which utterances are in a language that an encoder was not made for.
+"""Which language a short text is likely in, and which utterances an encoder reads badly, above all for their language.
 
 Languages in Latin letters are told apart by their function words. Of other scripts the script stands for the language,
 so that Russian and Ukrainian are one; Chinese and Japanese are told apart by kana.
@@ -7,7 +7,7 @@ The language of an encoder is the one whose function words its tokenizer knows b
 vocabulary. An utterance is in another language if it is written in another script, or has more function words of
 another language than of the encoder's. Words that the tokenizer does not know are no sign of another language: names of
 products and medicines, and identifiers, are not known either. Nothing is said about multilingual encoders, whose
-vocabularies are large.
+vocabularies are large. An encoder also reads markup badly, and what is longer than it reads.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +41,12 @@ MIN_SHARE_OF_WHOLE_WORDS = 0.7  # of the words of a text that the tokenizer know
 # Fewer texts of a language do not tell its mean. On 20 English corpora, at most 0.7 % count as any one other language.
 MIN_TEXTS_OF_A_LANGUAGE, MIN_SHARE_OF_A_LANGUAGE = 20, 0.02
 MAX_SHARE_OF_FOREIGN_TEXTS = 0.05  # in another language; more are worth a warning: docs/howto/other-languages.md
+# Tags and entities of HTML, and not what merely stands in angle brackets, such as the masks of personal data.
+MARKUP = re.compile(
+    r"<(?:/?(?:a|b|body|br|div|em|font|h[1-6]|head|hr|html|i|img|li|meta|ol|p|pre|script|span|strong|style|table|tbody"
+    r"|td|th|title|tr|u|ul)\b[^<>]*|!doctype[^<>]*|!--.*?--)>|&(?:amp|gt|lt|nbsp|quot|#\d{2,5});",
+    re.I | re.S,
+)
 
 
 def likely_language(text: str) -> str:
@@ -73,32 +78,6 @@ def plain_words(text: str) -> list[str]:
     return [word for word in words if len(word) > 1 and not re.search(r"[\d_.:]", word)]
 
 
-@dataclass(frozen=True, slots=True)
-class _EncoderLanguage:
-    """What an encoder is made for."""
-
-    scripts: frozenset[str]  # that it reads
-    own: frozenset[str]  # the function words of its language; none if that is not known
-    others: tuple[frozenset[str], ...]  # the function words of each other language
-    whole: frozenset[str]  # the words that its tokenizer knows whole
-
-    def is_foreign(self, text: str) -> bool | None:
-        """Return whether a text is in another language; None if that cannot be told."""
-        words = plain_words(text)
-        known = sum(word in self.whole for word in words) >= MIN_SHARE_OF_WHOLE_WORDS * len(words)
-        letters = [script for word in words for character in word if (script := script_of(character))]
-        other_letters = sum(script not in self.scripts for script in letters)
-        if not letters:
-            return None
-        if other_letters > 1 and other_letters >= MIN_SHARE_OF_OTHER_LETTERS * len(letters):
-            return not known
-        own = sum(word in self.own for word in words)
-        other = max(sum(word in others for word in words) for others in self.others)
-        if self.own and own != other:
-            return other > own
-        return False if known else None
-
-
 def foreign_share(tokenizer: Any, texts: Sequence[str]) -> float | None:
     """Return the share of texts that are likely in another language than that of a tokenizer.
 
@@ -108,33 +87,44 @@ def foreign_share(tokenizer: Any, texts: Sequence[str]) -> float | None:
     if not MIN_VOCABULARY <= len(tokenizer) <= MAX_VOCABULARY:
         return None
     step = max(1, -(-len(texts) // MAX_TEXTS_LOOKED_AT))
-    language = _language_of(tokenizer, texts[::step])
-    judged = [is_foreign for text in texts[::step] if (is_foreign := language.is_foreign(text)) is not None]
+    judgements = map(_judge_of(tokenizer, texts[::step]), texts[::step])
+    judged = [is_foreign for is_foreign in judgements if is_foreign is not None]
     return sum(judged) / len(judged) if len(judged) >= MIN_JUDGED_TEXTS else None
 
 
-def _language_of(tokenizer: Any, texts: Sequence[str]) -> _EncoderLanguage:
+def _judge_of(tokenizer: Any, texts: Sequence[str]) -> Callable[[str], bool | None]:
+    """Return what says whether one of these texts is in another language than a tokenizer's; None if it cannot tell."""
     words = {word for text in texts for word in plain_words(text)}.union(*FUNCTION_WORDS.values())
     distinct = sorted(words)
     # With a space before the word, tokenizers that mark the start of words see one.
     pieces = tokenizer([f" {word}" for word in distinct], add_special_tokens=False)["input_ids"]
-    whole = frozenset(
+    whole = frozenset(  # the words that the tokenizer knows whole
         word for word, ids in zip(distinct, pieces, strict=True) if len(ids) == 1 and ids[0] != tokenizer.unk_token_id
     )
     shares = {language: len(words & whole) / len(words) for language, words in FUNCTION_WORDS.items()}
     best = max(shares, key=lambda language: shares[language])
-    return _EncoderLanguage(
-        _scripts_of(tokenizer),
-        FUNCTION_WORDS[best] if shares[best] >= MIN_SHARE_OF_KNOWN_FUNCTION_WORDS else frozenset(),
-        tuple(words for language, words in FUNCTION_WORDS.items() if language != best),
-        whole,
-    )
-
-
-def _scripts_of(tokenizer: Any) -> frozenset[str]:
+    of_encoder = FUNCTION_WORDS[best] if shares[best] >= MIN_SHARE_OF_KNOWN_FUNCTION_WORDS else frozenset()
+    of_others = [words for language, words in FUNCTION_WORDS.items() if language != best]
     tokens = sorted(tokenizer.get_vocab())[::TOKENS_PER_TOKEN_LOOKED_AT]
-    scripts = Counter(script for token in tokens for script in {script_of(character) for character in token} if script)
-    return frozenset(script for script, n in scripts.items() if n >= MIN_SHARE_OF_SCRIPT * len(tokens))
+    counts = Counter(script for token in tokens for script in {script_of(character) for character in token} if script)
+    scripts = frozenset(script for script, n in counts.items() if n >= MIN_SHARE_OF_SCRIPT * len(tokens))
+
+    def is_foreign(text: str) -> bool | None:
+        words = plain_words(text)
+        known = sum(word in whole for word in words) >= MIN_SHARE_OF_WHOLE_WORDS * len(words)
+        letters = [script for word in words for character in word if (script := script_of(character))]
+        other_letters = sum(script not in scripts for script in letters)
+        if not letters:
+            return None
+        if other_letters > 1 and other_letters >= MIN_SHARE_OF_OTHER_LETTERS * len(letters):
+            return not known
+        own = sum(word in of_encoder for word in words)
+        other = max(sum(word in others for word in words) for others in of_others)
+        if of_encoder and own != other:
+            return other > own
+        return False if known else None
+
+    return is_foreign
 
 
 def likely_languages(encoder: Encoder, texts: Sequence[str]) -> Tensor | None:
@@ -171,3 +161,23 @@ def language_warning(encoder: Encoder, known_texts: Sequence[str], log_texts: Se
         )
     share = f"{100 * max(logs, known):.0f} % of the {'logs' if logs >= known else 'known utterances'}"
     return f"{share} are likely not in the language of the encoder {name}; {remedy}"
+
+
+def text_warnings(encoder: Encoder, known_texts: Sequence[str], log_texts: Sequence[str] = ()) -> list[str]:
+    """Return what to say about texts that an encoder reads badly: one line for each kind."""
+    texts = [*known_texts, *log_texts]
+    language = language_warning(encoder, known_texts, log_texts)
+    with_markup = sum(MARKUP.search(text) is not None for text in texts)
+    said = [] if language is None else [language]
+    if with_markup:
+        said.append(f"{with_markup:,} of {len(texts):,} texts with HTML; newfound.discover reads them without it")
+    # A token has at least one byte, so that short texts need not be tokenised.
+    prompted, most = [encoder.prompt + text for text in texts], encoder.max_length
+    may_be_cut = [text for text in prompted if len(text.encode(errors="replace")) > most - 4]
+    ids = encoder.tokenizer(may_be_cut, truncation=True, max_length=most + 1)["input_ids"] if may_be_cut else []
+    if cut := sum(len(own) > most for own in ids):
+        said.append(
+            f"{cut:,} of {len(texts):,} texts longer than {most} tokens (about {most * 3 // 4} words), of which the "
+            "encoder reads no more"
+        )
+    return said

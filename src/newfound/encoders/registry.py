@@ -71,7 +71,13 @@ def locate(name: str) -> Path:
     """
     if name in RELEASES:
         folder = _locate_release(RELEASES[name])
-        _verify(folder / WEIGHTS_FILE, RELEASES[name].sha256)
+        weights = folder / WEIGHTS_FILE
+        if not weights.is_file():
+            raise EncoderError(f"{weights}: missing; reinstall or fetch the encoder again")
+        with weights.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != RELEASES[name].sha256:
+            raise EncoderError(f"{weights}: its SHA-256 is not the official release's; delete it and fetch it again")
         return folder
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -107,15 +113,6 @@ def _download(repo: str, revision: str | None) -> Path:
         raise EncoderError(
             f"encoder {repo!r} is not on this machine and could not be fetched ({first_line(error)})"
         ) from None
-
-
-def _verify(weights: Path, expected: str) -> None:
-    if not weights.is_file():
-        raise EncoderError(f"{weights}: missing; reinstall or fetch the encoder again")
-    with weights.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != expected:
-        raise EncoderError(f"{weights}: its SHA-256 is not the official release's; delete it and fetch it again")
 
 
 def check_modules(folder: Path) -> None:

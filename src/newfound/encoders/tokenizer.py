@@ -78,12 +78,6 @@ def tokenizer_state(tokenizer: Any, prompt: str = "") -> dict[str, Any] | None:
     return state
 
 
-def hashed_tokenizer(tokenizer: Any, prompt: str = "") -> str:
-    """Return all that a tokenizer does, as text: its vocabulary, its rules and a prompt."""
-    state = tokenizer_state(tokenizer, prompt)
-    return json.dumps(sorted(tokenizer.get_vocab().items()) if state is None else state, sort_keys=True)
-
-
 def prompt_of(folder: Path, name: str) -> str:
     """Return the prompt that an encoder needs; an empty text if it needs none.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from newfound.encoders.tokenizer import tokenizer_state
-from newfound.errors import EncoderError, MissingExtra, ModelError
+from newfound.errors import EncoderError, ModelError
 from newfound.files import to_json
 
 if TYPE_CHECKING:
@@ -28,14 +28,6 @@ SHARES = "head.shares"
 OUTLIER_SHARE = 0.05  # of the labelled utterances that would be taken for outliers
 
 
-def check_can_export() -> None:
-    """Refuse the export where a package for it is missing."""
-    from newfound.encoders.onnx import can_build
-
-    if not can_build():
-        raise MissingExtra("the export to ONNX", "onnx and onnxruntime", "onnx")
-
-
 def write_onnx(reviewed: ReviewedModel, folder: Path) -> None:
     """Write graph, tokenizer and description into an empty folder.
 
@@ -43,7 +35,11 @@ def write_onnx(reviewed: ReviewedModel, folder: Path) -> None:
         ModelError: The encoder has no graph, or its tokenizer no tokenizer.json.
     """
     (folder / GRAPH_FILE).write_bytes(graph_of(reviewed).SerializeToString())
-    (folder / TOKENIZER_FILE).write_bytes(_tokenizer(reviewed))
+    # The tokenizer cuts texts at the largest length and leaves padding to the caller.
+    encoder = reviewed.model.encoder
+    cut = {"direction": "Right", "max_length": encoder.max_length, "strategy": "LongestFirst", "stride": 0}
+    rules = tokenizer_state(encoder.tokenizer, encoder.prompt) or {}  # `graph_of` has refused a tokenizer without any
+    (folder / TOKENIZER_FILE).write_bytes(to_json({**rules, "truncation": cut, "padding": None}))
     (folder / ABOUT_FILE).write_bytes(to_json(_about(reviewed)))
 
 
@@ -103,8 +99,8 @@ def _add_head(builder: GraphBuilder, head: Head, n_special: int) -> None:
 
 
 def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: float) -> str:
-    """Add `newfound.model.arrays.with_reliability`, step by step."""
-    from newfound.model.arrays import MIN_LEAD_OF_BEST
+    """Add `newfound.model.head.with_reliability`, step by step."""
+    from newfound.model.head import MIN_LEAD_OF_BEST
 
     count = int(is_new.sum())
     if reliability >= 1 or count < 2:
@@ -123,15 +119,6 @@ def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: flo
     blended = builder.add("Add", builder.add("Mul", kept, p), builder.add("Mul", builder.add("Sub", one, kept), even))
     changed = builder.add("Mul", blended, "is new")
     return builder.add("Add", known, changed)
-
-
-def _tokenizer(reviewed: ReviewedModel) -> bytes:
-    """Return tokenizer.json, which cuts texts at the largest length and leaves padding to the caller."""
-    encoder = reviewed.model.encoder
-    cut = {"direction": "Right", "max_length": encoder.max_length, "strategy": "LongestFirst", "stride": 0}
-    state = tokenizer_state(encoder.tokenizer, encoder.prompt)
-    assert state is not None  # `graph_of` has refused a tokenizer without one
-    return to_json({**state, "truncation": cut, "padding": None})
 
 
 def _about(reviewed: ReviewedModel) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The export formats by name. A format is one file here and one entry in `EXPORTS`.
+"""The export formats by name. A format is one function and one entry in `EXPORTS`.
 
 Help texts, the HTTP schema, the page and the documentation read this registry.
 """
@@ -14,14 +14,8 @@ from pathlib import Path
 
 from newfound.data.corpus import Corpus
 from newfound.errors import SettingsError, TargetExists
-from newfound.exports.botpress import to_botpress
-from newfound.exports.clu import to_clu
-from newfound.exports.common import Project
-from newfound.exports.dialogflow import to_dialogflow_cx, to_dialogflow_es
-from newfound.exports.label_studio import to_label_studio
-from newfound.exports.rasa import names_without_slash, to_rasa
-from newfound.exports.semantic_router import to_semantic_router
-from newfound.exports.tables import DATASET_FILES, to_csv, to_csv_safe, to_datasets, to_jsonl, to_parquet
+from newfound.exports import formats
+from newfound.exports.formats import Project
 from newfound.files import folder_atomically, write_atomically
 
 
@@ -38,22 +32,29 @@ class ExportFormat:
 
 
 EXPORTS: dict[str, ExportFormat] = {
-    "rasa": ExportFormat("Rasa", "NLU training data", ".yml", to_rasa, names=names_without_slash),
-    "dialogflow-es": ExportFormat("Dialogflow ES", "an agent, for “Import from zip”", ".zip", to_dialogflow_es),
-    "dialogflow-cx": ExportFormat("Dialogflow CX", "Intent resources of the v3 API", ".json", to_dialogflow_cx),
-    "clu": ExportFormat("Azure conversational language understanding", "a project to import", ".json", to_clu),
-    "botpress": ExportFormat("Botpress", "intents of its NLU", ".json", to_botpress),
-    "csv": ExportFormat("CSV", "a table of text and label", ".csv", to_csv),
+    "rasa": ExportFormat("Rasa", "NLU training data", ".yml", formats.to_rasa, names=formats.names_without_slash),
+    "dialogflow-es": ExportFormat("Dialogflow ES", "an agent, for “Import from zip”", ".zip", formats.to_dialogflow_es),
+    "dialogflow-cx": ExportFormat("Dialogflow CX", "Intent resources of the v3 API", ".json", formats.to_dialogflow_cx),
+    "clu": ExportFormat("Azure conversational language understanding", "a project to import", ".json", formats.to_clu),
+    "botpress": ExportFormat("Botpress", "intents of its NLU", ".json", formats.to_botpress),
+    "csv": ExportFormat("CSV", "a table of text and label", ".csv", formats.to_csv),
     "csv-safe": ExportFormat(
-        "CSV for spreadsheets", "the same for Excel and the like: no cell can run as a formula", ".csv", to_csv_safe
+        "CSV for spreadsheets",
+        "the same for Excel and the like: no cell can run as a formula",
+        ".csv",
+        formats.to_csv_safe,
     ),
-    "jsonl": ExportFormat("JSON lines", "one object per line", ".jsonl", to_jsonl),
-    "parquet": ExportFormat("Parquet", "a table for data tools", ".parquet", to_parquet),
+    "jsonl": ExportFormat("JSON lines", "one object per line", ".jsonl", formats.to_jsonl),
+    "parquet": ExportFormat("Parquet", "a table for data tools", ".parquet", formats.to_parquet),
     "datasets": ExportFormat(
-        "Hugging Face, SetFit", "a training folder for load_dataset", ".zip", to_datasets, files=DATASET_FILES
+        "Hugging Face, SetFit",
+        "a training folder for load_dataset",
+        ".zip",
+        formats.to_datasets,
+        files=formats.DATASET_FILES,
     ),
-    "semantic-router": ExportFormat("semantic-router", "routes for load_router", ".json", to_semantic_router),
-    "label-studio": ExportFormat("Label Studio", "tasks to import", ".json", to_label_studio),
+    "semantic-router": ExportFormat("semantic-router", "routes for load_router", ".json", formats.to_semantic_router),
+    "label-studio": ExportFormat("Label Studio", "tasks to import", ".json", formats.to_label_studio),
 }
 MODEL_EXPORTS: dict[str, str] = {"onnx": "newfound.exports.onnx"}
 """Formats that hold the classifier itself, and not utterances: the module of each. They are folders."""

@@ -13,8 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.neighbours import nearest
-from newfound.algorithms.ranking import rank_descending
+from newfound.algorithms.neighbours import nearest, rank_descending
 from newfound.data.duplicates import same_words
 from newfound.data.said import gather
 from newfound.intents.languages import LanguageWords, spoken_texts

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.ensembles import diffuse, share_agreeing
-from newfound.algorithms.ranking import rank_descending
+from newfound.algorithms.neighbours import rank_descending
 from newfound.methods.context import FitContext
 from newfound.questions.annotators import ask, check_questions, measure_reliability
 from newfound.questions.selection import MAX_EXAMPLES
@@ -98,19 +98,17 @@ def _known_outside(context: FitContext, x: Tensor, first: int) -> dict[int, Outs
     return outside
 
 
-def move_to_short_labels(context: FitContext, x: Tensor, rows: Tensor, agreement: Tensor) -> Tensor | None:
-    """Return vectors [m, d] halfway to those of short labels where clusterings disagree; None without labels."""
-    if context.labeller is None:
-        return None
+def move_to_short_labels(context: FitContext, x: Tensor, texts: Sequence[str], agreement: Tensor) -> Tensor | None:
+    """Return vectors [m, d] halfway to those of short labels where clusterings disagree; None if there are none."""
+    assert context.labeller is not None
     doubtful = (agreement < MIN_AGREEMENT_UNLABELLED).nonzero().squeeze(1)
     doubtful = doubtful[agreement[doubtful].argsort(stable=True)].cpu()
-    texts = [context.train.texts[i] for i in rows[doubtful].tolist()]
-    labels = context.labeller.labels(texts) if texts else []
+    labels = context.labeller.labels([texts[i] for i in doubtful.tolist()]) if len(doubtful) else []
     given = [(i, label) for i, label in zip(doubtful.tolist(), labels, strict=True) if label is not None]
     if not given:
         return None
     at = torch.tensor([i for i, _ in given], device=x.device)
-    features = context.encoder.features([label for _, label in given], context.encoder.tune("heads"))
+    of_labels = torch.from_numpy(context.encoder.vectors([label for _, label in given])).to(x.device)
     moved = x.clone()
-    moved[at] = F.normalize(x[at] + F.normalize(features.data.flat.float().to(x.device), dim=-1), dim=-1)
+    moved[at] = F.normalize(x[at] + F.normalize(of_labels, dim=-1), dim=-1)
     return moved

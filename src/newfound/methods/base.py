@@ -18,18 +18,17 @@ from sklearn.exceptions import NotFittedError
 from newfound import defaults
 from newfound.algorithms.estimation import Estimate
 from newfound.data.corpus import Corpus
-from newfound.defaults import LogsHold, NoIntent
+from newfound.defaults import LogsHold
 from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, Tune, load_encoder
-from newfound.encoders.languages import likely_languages
-from newfound.encoders.suitability import text_warnings
+from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, load_encoder
+from newfound.encoders.languages import likely_languages, text_warnings
 from newfound.errors import DataError, NoKnownIntents, SettingsError
 from newfound.methods.context import Discovery, FitContext, Watch, encode_corpus, watch_nothing
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, build_model, count_parameters
 from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, Range, Seed, check_types
-from newfound.model.arrays import Names, text_classifier_tags
 from newfound.model.classifier import IntentModel
+from newfound.model.head import Names, text_classifier_tags
 from newfound.model.types import Intent
 from newfound.paths import feature_cache_dir
 from newfound.questions.annotators import Annotator, Labeller
@@ -111,6 +110,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "best": {"tune": "last"},
     }
     """The settings that each effort stands for."""
+
+    STORED_VIEWS: ClassVar[Mapping[str, int]] = {"cuda": 16, "cpu": 4}
+    """How many noisy runs of the frozen layers are worth their time."""
 
     NEEDS_KNOWN: ClassVar[bool] = True
     """Whether the method learns from known intents, at least two of them; others can do without any."""
@@ -229,17 +231,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for warning in text_warnings(encoder, corpus.labelled().texts, corpus.unlabelled().texts):
             run.reporter.warn(warning)
         run.begin(self._identity(corpus, encoder))
-        ids = {intent: i for i, intent in enumerate(corpus.intents)}
-        views = self.trunk_views if self.trunk_views != "auto" else self._stored_views(tune, device)
-        encode = partial(
-            encode_corpus,
-            encoder=encoder,
-            tune=tune,
-            device=device,
-            run=run,
-            ids=ids,
-            trunk_dropout=self.trunk_dropout,
-        )
+        views = self.trunk_views if self.trunk_views != "auto" else self.STORED_VIEWS[device.type]
+        encode = partial(encode_corpus, corpus.intents, encoder, tune, run, self.trunk_dropout)
         with run.reporter.task("encoding", len(corpus)) as task:
             train = encode(corpus, views=views)
             task.advance(steps=len(corpus))
@@ -250,23 +243,18 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             run=run,
             train=train,
             validation=train if validation is None or not len(validation) else encode(validation),
-            n_known=len(ids),
+            n_known=len(corpus.intents),
             n_new=self._n_new(encoder, corpus, run),
             seed=self.seed,
             trunk_dropout=self.trunk_dropout,
             languages=likely_languages(encoder, corpus.texts),
         )
 
-    def _stored_views(self, tune: Tune, device: torch.device) -> int:
-        """How many noisy runs of the frozen layers are worth their time."""
-        return 16 if device.type == "cuda" else 4
-
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
         if self.n_new != "auto":
             return self.n_new
-        settings: dict[str, Any] = {"logs_hold": self._logs_hold(), "no_intent": self._no_intent(), "seed": self.seed}
-        key = repr(["n_new", corpus.fingerprint(), run.identity["encoder"], encoder.max_length, settings])
-        estimate = run.get_or_make(key, lambda: estimate_for(corpus, encoder, **settings))
+        key = repr(["n_new", corpus.fingerprint(), run.identity["encoder"], encoder.max_length, self.seed])
+        estimate = run.get_or_make(key, lambda: estimate_for(corpus, encoder, logs_hold="novel", seed=self.seed))
         return self._report_estimate(estimate, run)
 
     def _report_estimate(self, estimate: Estimate, run: Run) -> int:
@@ -285,10 +273,6 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""
         return "novel"
-
-    def _no_intent(self) -> NoIntent:
-        """Which utterances of the logs a method puts aside; most give every utterance an intent."""
-        return "none"
 
     def _identity(self, corpus: Corpus, encoder: Encoder) -> dict[str, Any]:
         settings = {k: v for k, v in self.get_params(deep=False).items() if k != "encoder"}

@@ -44,10 +44,6 @@ class KnownTrial:
         """Return the context in which the held-out rows are rows of the logs."""
         return replace(context, train=replace(context.train, y=context.y.index_fill(0, self.rows, -1)))
 
-    def with_labels(self, y: Tensor) -> Tensor:
-        """Return labels [n] in which the held-out rows have theirs."""
-        return y.index_copy(0, self.rows, self.y)
-
     def compare(
         self, context: FitContext, network: IntentNetwork, frozen: Tensor, x: Tensor, *, seen_before: bool = False
     ) -> KnownCheck | None:
@@ -60,15 +56,12 @@ class KnownTrial:
             return None
         with torch.inference_mode():
             now = network.classifier(x[self.rows.to(x.device)]).argmax(1).cpu() == self.y
-        plain = self._plain(context, frozen.cpu()) == self.y
+        # The held-out rows as a logistic regression on the labelled rows classifies them.
+        held_out = torch.zeros(len(frozen), dtype=torch.bool).index_fill(0, self.rows, True)
+        y, seed = torch.where(context.train.by_person, context.y, -1), derive(context.seed, "plain")
+        classified = torch.zeros(len(frozen), dtype=torch.int64)
+        classified[held_out] = classify_known(frozen.cpu(), y, held_out, seed=seed)
+        plain = classified[self.rows] == self.y
         lost, gained = int((plain & ~now).sum()), int((now & ~plain).sum())
         shares = float(plain.float().mean()), float(now.float().mean())
         return KnownCheck(len(self.rows), *shares, lost, gained, seen_before)
-
-    def _plain(self, context: FitContext, x: Tensor) -> Tensor:
-        """Return the known intents [m] that a logistic regression gives to the held-out rows."""
-        held_out = torch.zeros(len(x), dtype=torch.bool).index_fill(0, self.rows, True)
-        y = torch.where(context.train.by_person, context.y, -1)
-        return torch.zeros(len(x), dtype=torch.int64).masked_scatter(
-            held_out, classify_known(x, y, held_out, seed=derive(context.seed, "plain"))
-        )[self.rows]

@@ -30,7 +30,7 @@ from newfound.algorithms.ensembles import (
 from newfound.algorithms.recognition import overlooks_new, recognise_known, typical_labels
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
-from newfound.encoders.encoder import Encoder, Tune
+from newfound.encoders.encoder import Encoder
 from newfound.errors import NothingToFineTuneOn
 from newfound.methods.asking import ask_about, move_to_short_labels
 from newfound.methods.base import Discoverer
@@ -116,6 +116,8 @@ class Consensus(Discoverer):
     ASKS_QUESTIONS: ClassVar[bool] = True
     SORTS_ROWS: ClassVar[bool] = True
     NEEDS_KNOWN: ClassVar[bool] = False
+    # Heads see one view; in a few dozen steps, dropout in the upper layers suffices.
+    STORED_VIEWS: ClassVar[Mapping[str, int]] = {"cuda": 0, "cpu": 0}
     # More than this gained nothing: more clusterings, several fine-tunings, rounds of self-training (docs/recipe.md).
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
@@ -146,9 +148,6 @@ class Consensus(Discoverer):
     def _no_intent(self) -> NoIntent:
         return self.no_intent if self.logs == "mixed" else "none"
 
-    def _stored_views(self, tune: Tune, device: torch.device) -> int:
-        return 0  # heads see one view; in a few dozen steps, dropout in the upper layers suffices
-
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
         return 0 if self.n_new == "auto" else self.n_new  # it is estimated after the fine-tuning
 
@@ -160,20 +159,26 @@ class Consensus(Discoverer):
         aside = self._put_aside(context, frozen)  # step 1
         x = self._fine_tune(context, network) if context.tune.layers else frozen  # step 2
         joined = self._join(context, frozen, x)
-        context = self._with_number(context, network, joined, frozen, aside)  # step 3
+        if self.n_new == "auto":  # step 3
+            likely, seed = context.languages, context.seed
+            found = estimate_from_vectors(joined, context.y, aside, likely, self.logs, seed=seed, pretrained=frozen)
+            context = context.with_number(network, self._report_estimate(found, context.run))
         labels = self._label(context, joined, frozen, aside)  # steps 4 and 5
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
         self._fit_classifier(context, network, x, labels.y)  # step 6
         check = trial.compare(context, network, frozen, x)
         if trial.rows.numel():
             share = SHARE_OF_EPOCHS_TO_ADD_HELD_OUT
-            self._fit_classifier(context, network, x, trial.with_labels(labels.y), share_of_epochs=share)
+            y = labels.y.index_copy(0, trial.rows, trial.y)
+            self._fit_classifier(context, network, x, y, share_of_epochs=share)
         is_new = labels.y >= context.n_known
+        # Without new intents, rows that are not recognised are of known ones all the same.
+        no_intent = (labels.y < 0) & (context.y < 0) if context.n_new else aside.cpu()
         return Discovery(
             network,
             self.temperature or FROZEN_TEMPERATURE,
             vectors=x,
-            no_intent=None if self._no_intent() == "none" else self._rows_of_no_intent(context, labels.y, aside.cpu()),
+            no_intent=None if self._no_intent() == "none" else no_intent,
             share_of_no_intent=self.no_intent if isinstance(self.no_intent, float) else None,
             agreement=float(labels.agreement[is_new].mean()) if bool(is_new.any()) else None,
             consistency=labels.consistency,
@@ -187,24 +192,13 @@ class Consensus(Discoverer):
         x are vectors of the pretrained encoder: after a fine-tuning, labelled rows lie closer to each other than
         anything else, and nearly everything would look untypical beside them.
         """
-        is_labelled, one_language = (context.y >= 0).numpy(), context.languages is None
-        rows = put_aside(
-            context.train.texts,
-            context.language_free(x),
-            is_labelled,
-            self._no_intent(),
-            comparable=one_language,
-            seed=derive(context.seed, "density"),
-        )
-        return torch.from_numpy(rows).to(x.device)
-
-    def _rows_of_no_intent(self, context: FitContext, y: Tensor, aside: Tensor) -> Tensor:
-        """Which rows [n] (CPU) belong to no intent; without new intents, those that are not recognised are known."""
-        return (y < 0) & (context.y < 0) if context.n_new else aside
+        x, texts, one_language = context.language_free(x), context.train.texts, context.languages is None
+        rows = put_aside(texts, x, context.y >= 0, self._no_intent(), comparable=one_language, seed=context.seed)
+        return rows.to(x.device)
 
     def _fine_tune(self, context: FitContext, network: IntentNetwork) -> Tensor:
         """Fine-tune the network on the labels, and return its unit vectors [n, d]."""
-        fine_tune(context, network, context.y, self._fine_tuning(context), stage="fine-tuning")
+        fine_tune(context, network, self._fine_tuning(context))
         return context.unit_vectors(network)
 
     def _join(self, context: FitContext, frozen: Tensor, tuned: Tensor) -> Tensor:
@@ -218,27 +212,15 @@ class Consensus(Discoverer):
         return joined
 
     def _fine_tuning(self, context: FitContext) -> FineTuning:
-        settings = FineTuning()
-        if context.tune.everything:
-            novel = self.logs == "novel"
-            settings = FineTuning.of_the_paper(len(context.known_rows)) if novel else FineTuning.of_all_layers()
+        settings = FineTuning(lr=3e-5) if context.tune.everything else FineTuning()  # lower layers need a lower rate
+        if context.tune.everything and self.logs == "novel":
+            settings = FineTuning.of_the_paper(len(context.known_rows))
         return replace(
             settings,
             steps=self.finetune_steps or settings.steps,
             lr=self.finetune_lr or settings.lr,
             instance_weight=settings.instance_weight if self.instance_weight is None else self.instance_weight,
         )
-
-    def _with_number(
-        self, context: FitContext, network: IntentNetwork, x: Tensor, pretrained: Tensor, aside: Tensor
-    ) -> FitContext:
-        """The context with a number of new intents, for which the network gets columns."""
-        if self.n_new != "auto":
-            return context
-        estimate = estimate_from_vectors(
-            x, context.y, aside, context.languages, self.logs, seed=context.seed, pretrained=pretrained
-        )
-        return context.with_number(network, self._report_estimate(estimate, context.run))
 
     def _may_hold_known(self, context: FitContext) -> bool:
         return self.logs == "mixed" and context.n_known > 0
@@ -263,12 +245,12 @@ class Consensus(Discoverer):
         labels = context.n_known + clusters
         offer_known = self._may_hold_known(context)
         labels = ask_about(context, x, chosen, ensemble, labels, self.questions, offer_known=offer_known)
-        return self._put_together(context, x, y, rows, chosen, ensemble, labels)
+        return self._put_together(x, y, rows, chosen, ensemble, labels)
 
     def _recognise(self, context: FitContext, x: Tensor, frozen: Tensor, y: Tensor) -> Tensor:
         seeds = partial(derive, context.seed, "known")
         n_new = max(context.n_new + 1, round(SPARE_CENTRES * context.n_new))
-        runs, neighbours = self._half + 1, self.neighbours
+        runs, neighbours = max(1, self.runs // 2) + 1, self.neighbours
         return recognise_known(x, y, context.n_known, n_new, runs, seeds, neighbours=neighbours, pretrained=frozen)
 
     def _overlooks_new(self, context: FitContext, x: Tensor, y: Tensor, recognised: Tensor) -> bool:
@@ -283,44 +265,46 @@ class Consensus(Discoverer):
     def _label_without_labels(self, context: FitContext, x: Tensor, kept: Tensor) -> Labels:
         """Cluster everything as if nothing were known; a cluster with most labels of an intent has its name."""
         why = "most groups of utterances without a label would be taken for known intents"
-        if context.choices.setdefault("strategy", "without labels") and "strategy_reason" not in context.choices:
-            context.choices["strategy_reason"] = why
-            context.run.reporter.warn(
-                f"{why}, so everything is clustered without labels, and the labels name the clusters. Give each known "
-                "intent more labels if known intents suffer"
-            )
+        context.choices.update(strategy="without labels", strategy_reason=why)
+        context.run.reporter.warn(
+            f"{why}, so everything is clustered without labels, and the labels name the clusters. Give each known "
+            "intent more labels if known intents suffer"
+        )
         k, y = context.n_known + context.n_new, context.y.to(x.device)
         ensemble, chosen, clusters = self._cluster(context, x, kept.cpu(), k)
         labels = name_by_labels(clusters, y[chosen.to(y.device)], context.n_known)
-        return self._put_together(context, x, y, kept.cpu(), chosen, ensemble, labels)
+        return self._put_together(x, y, kept.cpu(), chosen, ensemble, labels)
 
     def _cluster(self, context: FitContext, x: Tensor, rows: Tensor, k: int) -> tuple[list[Tensor], Tensor, Tensor]:
-        """Clusterings of some rows [m] of x, which of the rows were clustered, and the consensus on these."""
+        """Clusterings of some rows [m] of x, which of the rows were clustered, and the consensus on these.
+
+        Clusterings of vectors with words, or halfway to short labels, count where they are clearly more consistent.
+        """
         chosen = self._draw_rows(context, rows)
-        points = x[chosen.to(x.device)]
-        k = min(k, len(points))
-        ensemble = self._ensemble(context, points, k, self.runs, "vote")
-        ensemble += self._ensemble_with_words(context, points, chosen, k, ensemble)
+        points, texts = x[chosen.to(x.device)], [context.train.texts[i] for i in chosen.tolist()]
+        k, few = min(k, len(points)), max(1, self.runs // 2)
         agree = partial(consensus_clustering, k=k, seed=derive(context.seed, "agree"))
-        clusters = agree(ensemble)
-        if context.labeller is not None and k >= 2 and not context.tune.layers:
-            moved = move_to_short_labels(context, points, chosen, share_agreeing(ensemble, clusters))
-            kind = "vote with labels"
-            more = [] if moved is None else self._ensemble(context, moved, k, self._half, kind)
-            if is_more_consistent(more, ensemble):
-                ensemble += more
-                clusters = agree(ensemble)
-        return ensemble, chosen, clusters
+
+        def cluster(vectors: Tensor, runs: int, kind: str) -> list[Tensor]:
+            seeds = partial(derive, context.seed, kind)
+            return cluster_ensemble(vectors, k, runs, seeds, neighbours=self.neighbours, sizes=self.sizes)
+
+        ensemble = cluster(points, self.runs, "vote")
+        if k < 2 or context.tune.layers:
+            return ensemble, chosen, agree(ensemble)
+        # Words would tell languages apart.
+        counts_words = self.words == "auto" and self.sizes == "estimated" and context.languages is None
+        if counts_words and len(texts) <= MAX_ROWS_WITH_WORDS:
+            more = cluster(with_words(points, texts, seed=derive(context.seed, "words")), few, "vote with words")
+            ensemble += more if is_more_consistent(more, ensemble) else []
+        if context.labeller is not None:
+            moved = move_to_short_labels(context, points, texts, share_agreeing(ensemble, agree(ensemble)))
+            more = [] if moved is None else cluster(moved, few, "vote with labels")
+            ensemble += more if is_more_consistent(more, ensemble) else []
+        return ensemble, chosen, agree(ensemble)
 
     def _put_together(
-        self,
-        context: FitContext,
-        x: Tensor,
-        y: Tensor,
-        rows: Tensor,
-        chosen: Tensor,
-        ensemble: list[Tensor],
-        labels: Tensor,
+        self, x: Tensor, y: Tensor, rows: Tensor, chosen: Tensor, ensemble: list[Tensor], labels: Tensor
     ) -> Labels:
         """Labels of all rows, of which some [m] were to be clustered, and of these some were chosen."""
         if len(chosen) == len(rows):
@@ -342,28 +326,6 @@ class Consensus(Discoverer):
         drawn = rows[torch.randperm(len(rows), generator=generator)]
         order = (context.y[drawn] < 0).int().argsort(stable=True)
         return drawn[order][:MAX_CLUSTERED_ROWS]
-
-    @property
-    def _half(self) -> int:
-        return max(1, self.runs // 2)
-
-    def _ensemble(self, context: FitContext, x: Tensor, k: int, runs: int, kind: str) -> list[Tensor]:
-        """Clusterings [m] of both views of x, those that count."""
-        seeds = partial(derive, context.seed, kind)
-        return cluster_ensemble(x, k, runs, seeds, neighbours=self.neighbours, sizes=self.sizes)
-
-    def _ensemble_with_words(
-        self, context: FitContext, x: Tensor, rows: Tensor, k: int, ensemble: list[Tensor]
-    ) -> list[Tensor]:
-        """Clusterings [m] of vectors with the words of their texts beside them, where they are more consistent."""
-        wanted = self.words == "auto" and self.sizes == "estimated" and not context.tune.layers
-        wanted = wanted and context.languages is None  # words would tell languages apart
-        if not wanted or k < 2 or len(rows) > MAX_ROWS_WITH_WORDS:
-            return []
-        texts = [context.train.texts[i] for i in rows.tolist()]
-        vectors = with_words(x, texts, seed=derive(context.seed, "words"))
-        more = self._ensemble(context, vectors, k, self._half, "vote with words")
-        return more if is_more_consistent(more, ensemble) else []
 
     def _fit_classifier(
         self, context: FitContext, network: IntentNetwork, x: Tensor, y: Tensor, *, share_of_epochs: float = 1.0
@@ -395,6 +357,5 @@ class Consensus(Discoverer):
 
 def has_few_labels(corpus: Corpus) -> bool:
     """Return whether a corpus has too few labels to fine-tune an encoder on."""
-    ids = {intent: i for i, intent in enumerate(corpus.intents)}
-    y = torch.tensor([-1 if label is None else ids[label] for label in corpus.labels])
-    return len(ids) < 2 or typical_labels(y, len(ids)) < MIN_LABELS_TO_FINE_TUNE
+    n_known, y = len(corpus.intents), torch.tensor(corpus.ids(corpus.intents))
+    return n_known < 2 or typical_labels(y, n_known) < MIN_LABELS_TO_FINE_TUNE

@@ -59,21 +59,14 @@ class EncodedCorpus:
 
 
 def encode_corpus(
-    part: Corpus,
-    *,
-    encoder: Encoder,
-    tune: Tune,
-    device: torch.device,
-    run: Run,
-    ids: Mapping[str, int],
-    trunk_dropout: bool = False,
-    views: int = 0,
+    known: Sequence[str], encoder: Encoder, tune: Tune, run: Run, trunk_dropout: bool, part: Corpus, views: int = 0
 ) -> EncodedCorpus:
     """Return a corpus for the network, with features that fits of one run share if they have the same texts.
 
-    Features are the output of the layers below those that train (`tune`), on the device, and `views` stored runs of
-    the frozen layers; 0 is one without dropout.
+    Features are the output of the layers below those that train (`tune`), on the encoder's device, and `views` stored
+    runs of the frozen layers; 0 is one without dropout.
     """
+    device = encoder.device
 
     def encode() -> tuple[Features, list[Batch], Tensor]:
         features = encoder.features(part.texts, tune, trunk_dropout=trunk_dropout)
@@ -88,9 +81,8 @@ def encode_corpus(
     same_encoder = [run.identity["encoder"], encoder.max_length]
     key = repr([fingerprint(part.texts), *same_encoder, tune, trunk_dropout, views, str(device)])
     features, batches, lengths = run.get_or_make(key, encode)
-    y = torch.tensor([-1 if label is None else ids.get(label, -1) for label in part.labels])
     by_person = torch.tensor([origin.labelled for origin in part.origins], dtype=torch.bool)
-    return EncodedCorpus(features, batches, lengths, y, by_person, part.texts)
+    return EncodedCorpus(features, batches, lengths, torch.tensor(part.ids(known)), by_person, part.texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ class DPL(Discoverer):
         assert isinstance(network, PrototypeNetwork)
         pretrain(context, network, self._pretraining(), temperature=temperature)
         sizes = self._start(context, network)  # line 1
-        y, n_known = context.y.to(context.device), context.n_known
+        y, n_known, swaps = context.y.to(context.device), context.n_known, self.ce_targets == "swapped"
         calibrate = partial(align, epsilon=self.epsilon, iterations=self.sinkhorn_iterations, prior=sizes)
 
         def step(batch: Batch) -> Losses:
@@ -125,7 +125,8 @@ class DPL(Discoverer):
             represent = self._representation_loss(z, q, mu)  # line 8: equations 2 and 3
 
             labels = disambiguate(z, mu, y_batch, n_known)  # line 9: equations 5 and 6
-            classify = self._classifier_loss(logits, labels, temperature)  # line 10
+            targets = one_hot_or_zero(labels, logits.shape[-1])
+            classify = cross_entropy(logits, targets.flip(0) if swaps else targets, temperature)  # line 10
 
             parts = {**represent, "ce": classify}
             total = torch.stack(list(parts.values())).sum()  # line 11
@@ -181,7 +182,3 @@ class DPL(Discoverer):
         if "scl" in self.objectives:
             losses["scl"] = supervised_contrastive(z.flatten(0, 1), q.argmax(-1).flatten(), self.tau)
         return losses
-
-    def _classifier_loss(self, logits: Tensor, labels: Tensor, temperature: float) -> Tensor:
-        targets = one_hot_or_zero(labels, logits.shape[-1])
-        return cross_entropy(logits, targets.flip(0) if self.ce_targets == "swapped" else targets, temperature)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -29,13 +28,13 @@ MIN_UTTERANCES_LEFT = 2  # so that there is something to tell apart
 def put_aside(
     texts: Sequence[str],
     x: Tensor,
-    is_labelled: npt.NDArray[np.bool_],
+    labelled: Tensor,
     no_intent: NoIntent,
     *,
     comparable: bool = True,
     seed: int = 0,
-) -> npt.NDArray[np.bool_]:
-    """Return which utterances belong to no intent, [n]: without words, small talk, untypical, and what lies among such.
+) -> Tensor:
+    """Return which belong to no intent, [n] (CPU): without words, small talk, untypical, and what lies among such.
 
     x [n, d] has unit length and is to come from the frozen encoder: after a fine-tuning, labelled utterances lie closer
     to each other than to any others. Labelled utterances have an intent. In several languages, of which one may be
@@ -43,12 +42,16 @@ def put_aside(
     is left to find intents in, a `DataError` says so.
     """
     if no_intent == "none":
-        return np.zeros(len(texts), dtype=np.bool_)
-    values, near = neighbourhoods(x, seed=seed)
-    empty = _without_request(texts, is_labelled)
+        return torch.zeros(len(texts), dtype=torch.bool)
+    values, near = neighbourhoods(x, seed=derive(seed, "density"))
+    is_labelled, empty = labelled.numpy(), np.zeros(len(texts), dtype=np.bool_)
+    for is_of_the_kind in (is_wordless, is_small_talk):
+        such = np.array([is_of_the_kind(text) for text in texts], dtype=np.bool_)
+        if not (such & is_labelled).any():  # a kind that has intents in the labels may have some in the logs
+            empty |= such
     if no_intent != "auto":
         values[spread(empty, near, ~is_labelled)] = -1.0
-        return rows_of_no_intent(values, is_labelled, no_intent)
+        return torch.from_numpy(rows_of_no_intent(values, is_labelled, no_intent))
     low = empty.copy()
     if comparable:
         low[~empty] = rows_of_no_intent(values[~empty], is_labelled[~empty])
@@ -61,17 +64,7 @@ def put_aside(
             "words",
             "put_none_aside",
         )
-    return aside
-
-
-def _without_request(texts: Sequence[str], is_labelled: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Return which utterances hold no word, or only small talk, [n]; none of a kind that has intents in the labels."""
-    found = np.zeros(len(texts), dtype=np.bool_)
-    for is_of_the_kind in (is_wordless, is_small_talk):
-        such = np.array([is_of_the_kind(text) for text in texts], dtype=np.bool_)
-        if not (such & is_labelled).any():
-            found |= such
-    return found
+    return torch.from_numpy(aside)
 
 
 def estimate_for(
@@ -86,16 +79,10 @@ def estimate_for(
 
     With `logs_hold="mixed"` the unlabelled texts may be of known intents too, or (`no_intent`) of none.
     """
-    x = F.normalize(encoder.features(corpus.texts, encoder.tune("heads")).data.flat.float(), dim=-1)
-    ids = {intent: i for i, intent in enumerate(corpus.intents)}
-    y = torch.tensor([-1 if label is None else ids[label] for label in corpus.labels])
-    likely = likely_languages(encoder, corpus.texts)
-    aside = torch.zeros(len(y), dtype=torch.bool)
-    if logs_hold == "mixed":
-        rows = put_aside(
-            corpus.texts, x, (y >= 0).numpy(), no_intent, comparable=likely is None, seed=derive(seed, "density")
-        )
-        aside = torch.from_numpy(rows)
+    x = F.normalize(torch.from_numpy(encoder.vectors(corpus.texts)), dim=-1)
+    y, likely = torch.tensor(corpus.ids(corpus.intents)), likely_languages(encoder, corpus.texts)
+    no_intent = no_intent if logs_hold == "mixed" else "none"
+    aside = put_aside(corpus.texts, x, y >= 0, no_intent, comparable=likely is None, seed=seed)
     return estimate_from_vectors(x, y, aside, likely, logs_hold, seed=seed)
 
 

@@ -46,11 +46,6 @@ class FineTuning:
     instance_weight: float = 0.0
 
     @classmethod
-    def of_all_layers(cls) -> FineTuning:
-        """Return the settings for training all layers: lower layers need a lower rate."""
-        return cls(lr=3e-5)
-
-    @classmethod
     def of_the_paper(cls, labels: int) -> FineTuning:
         """Return the settings for training all layers in the paper's setting, where all known rows have a label.
 
@@ -60,23 +55,16 @@ class FineTuning:
         return replace(large, steps=max(40, -(-2 * labels // (large.classes * large.rows_per_class))))
 
 
-def fine_tune(context: FitContext, network: IntentNetwork, y: Tensor, settings: FineTuning, *, stage: str) -> None:
-    """Train the encoder of a network in place; its classifier stays as it is.
-
-    y [n] (CPU, -1 for none) are known intents, and in later rounds pseudo-labels. With fewer than two classes nothing
-    is trained: there is nothing to tell apart, and instance contrast alone makes vectors worse.
-    """
-    if len(set(y[y >= 0].tolist())) < 2:
-        return
-    target = y.to(context.device)
-    logs = context.unlabelled_rows
+def fine_tune(context: FitContext, network: IntentNetwork, settings: FineTuning) -> None:
+    """Train the encoder of a network in place, on at least two known intents; its classifier stays as it is."""
+    stage, target, logs = "fine-tuning", context.y.to(context.device), context.unlabelled_rows
     n_logs = min(settings.logs, len(logs)) if settings.instance_weight else 0
     n_labelled = 0
 
     def batches(epoch: int) -> Tensor:
         nonlocal n_labelled
         drawn = class_balanced_batches(
-            y,
+            context.y,
             logs,
             classes=settings.classes,
             per_class=settings.rows_per_class,

@@ -74,7 +74,7 @@ class Refit(Discoverer):
         if self._start is not None:
             network.tail.load_state_dict(self._start)
         if context.tune.layers:
-            fine_tune(context, network, context.y, FineTuning(), stage="fine-tuning")
+            fine_tune(context, network, FineTuning())
         x = context.unit_vectors(network)
         start_classifier(network, x, context.y)
         train = partial(train_head, network=network, x=x, schedule=self._schedule(), temperature=FROZEN_TEMPERATURE)

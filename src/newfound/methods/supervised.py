@@ -127,19 +127,15 @@ def pretrain(context: FitContext, network: IntentNetwork, schedule: Optimization
         train_on_labels(context, network, y, schedule, stage="pre-training", columns=n, temperature=temperature)
         return {name: t.clone() for name, t in network.classifier_branch().items()}
 
-    trained = context.run.get_or_make(_pretraining_key(context, network, schedule, temperature), train)
-    for name, tensor in network.classifier_branch().items():
-        tensor.copy_(trained[name])
-
-
-def _pretraining_key(context: FitContext, network: IntentNetwork, schedule: Optimization, temperature: float) -> str:
-    """Everything that the result of pre-training depends on; methods differ only in what comes after it."""
+    # Everything that the result depends on; methods differ only in what comes after it.
     shared = [context.run.identity.get(name) for name in ("data", "encoder")]
     views = None if context.features.noisy is None else len(context.features.noisy)
     head = [network.dense is not None, network.layer_std, network.dropout.p, context.n_known, context.n_new]
     shape = [*head, context.trunk_dropout, views]
     of_fit = [context.encoder.max_length, context.tune, context.seed, str(context.device)]
-    return repr([*shared, *of_fit, *shape, schedule, temperature])
+    trained = context.run.get_or_make(repr([*shared, *of_fit, *shape, schedule, temperature]), train)
+    for name, tensor in network.classifier_branch().items():
+        tensor.copy_(trained[name])
 
 
 @torch.no_grad()

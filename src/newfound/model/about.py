@@ -62,7 +62,13 @@ class Description:
             about["provenance"]["method"], about["provenance"]["created"]
         except (KeyError, TypeError, ValueError):
             raise damaged(folder / ABOUT_FILE, "its encoder or provenance") from None
-        return cls(folder, signature, about, tuple(read_intents(folder, about)))
+        try:
+            intents = tuple(_intent(entry) for entry in parse(tuple[Any, ...], about.get("intents")))
+        except ValueError:
+            intents = ()
+        if len(intents) < 2 or min(len({i.name for i in intents}), len({i.id for i in intents})) < len(intents):
+            raise damaged(folder / ABOUT_FILE, "its intents")
+        return cls(folder, signature, about, intents)
 
 
 def model_signature(folder: Path) -> object:
@@ -104,17 +110,6 @@ def read_about(folder: Path) -> dict[str, Any]:
             "update newfound"
         )
     return about
-
-
-def read_intents(folder: Path, about: dict[str, Any]) -> list[Intent]:
-    """Return the intents that `model.json` describes; the folder is for error messages."""
-    try:
-        intents = [_intent(entry) for entry in parse(tuple[Any, ...], about.get("intents"))]
-    except ValueError:
-        intents = []
-    if len(intents) < 2 or min(len({i.name for i in intents}), len({i.id for i in intents})) < len(intents):
-        raise damaged(folder / ABOUT_FILE, "its intents")
-    return intents
 
 
 def _intent(entry: Any) -> Intent:

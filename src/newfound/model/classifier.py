@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -16,8 +15,7 @@ import numpy.typing as npt
 
 from newfound.data.corpus import Corpus
 from newfound.errors import DataError, ModelError
-from newfound.model.arrays import Array, Names, ids_of, round_probability, text_classifier_tags
-from newfound.model.head import Head
+from newfound.model.head import Array, Head, Names, ids_of, round_probability, text_classifier_tags
 from newfound.model.types import Calibration, Intent, Prediction, RankedIntent, Utterance, certainty_of
 from newfound.preparation import Preparation
 from newfound.text import is_blank
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
     from newfound.encoders.cache import FeatureCache, StoredVectors
     from newfound.encoders.encoder import Encoder
-    from newfound.model.embedder import NetworkEmbedder
+    from newfound.model.network import NetworkEmbedder
 
 Intents: TypeAlias = Sequence[Intent]
 Utterances: TypeAlias = Sequence[Utterance]
@@ -214,7 +212,7 @@ class IntentModel:
     @property
     def embedder(self) -> NetworkEmbedder:
         """What makes vectors of texts with the network."""
-        from newfound.model.embedder import NetworkEmbedder
+        from newfound.model.network import NetworkEmbedder
 
         assert isinstance(self.embed, NetworkEmbedder)  # a model with a stored graph is asked for predictions only
         return self.embed
@@ -283,7 +281,7 @@ class IntentModel:
         """Return the positions of the `count` intents with the most similar prototypes to each intent's, best first."""
         import torch
 
-        from newfound.algorithms.ranking import rank_descending
+        from newfound.algorithms.neighbours import rank_descending
 
         prototypes = torch.from_numpy(self.head.prototypes)
         similarity = (prototypes @ prototypes.T).fill_diagonal_(-torch.inf)
@@ -329,11 +327,6 @@ def _ranked_intents(probabilities: Array, names: Sequence[str], top: int) -> lis
         tuple(RankedIntent(names[i], round_probability(p)) for i, p in zip(row, values, strict=True) if values[0] > 0)
         for row, values in zip(index.tolist(), value.tolist(), strict=True)
     ]
-
-
-def stamp_provenance(provenance: dict[str, Any]) -> dict[str, Any]:
-    """Return the provenance of a freshly fitted model, with the time and the versions of everything involved."""
-    return {**provenance, "created": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions()}
 
 
 def versions() -> dict[str, str]:

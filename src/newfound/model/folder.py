@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 import torch
-from torch import Tensor
 
 from newfound.data.said import ALONE
 from newfound.encoders.encoder import Encoder, Pooling, Tune, load_encoder
@@ -34,8 +33,7 @@ from newfound.model.about import (
     stream_utterances,
 )
 from newfound.model.classifier import IntentModel
-from newfound.model.embedder import NetworkEmbedder
-from newfound.model.network import IntentNetwork
+from newfound.model.network import IntentNetwork, NetworkEmbedder
 from newfound.model.types import Intent, Utterance
 from newfound.text import first_line
 
@@ -131,7 +129,7 @@ def load(folder: str | Path | Description, *, encoder: str | Encoder | None = No
     if not 0 <= tune.layers <= pretrained.depth:
         raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
     network = IntentNetwork(pretrained.tail(tune), pretrained.width, len(intents), dense=dense)
-    _copy_weights(network, _read_weights(folder))
+    _load_weights(network, folder)
     utterances = partial(stream_utterances, folder, intents)
     return IntentModel.of(NetworkEmbedder(pretrained, tune, network), intents, calibration, provenance, utterances)
 
@@ -146,9 +144,8 @@ def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | No
         return given
     name = given or _encoder_name(folder, described)
     pooling, max_length = described.get("pooling"), described.get("max_length")
-    if pooling not in (None, *get_args(Pooling)) or type(max_length) is not int:
-        raise damaged(folder / ABOUT_FILE, "its encoder")
-    if not MIN_TOKENS <= max_length <= MAX_TOKENS:
+    is_length = type(max_length) is int and MIN_TOKENS <= max_length <= MAX_TOKENS
+    if pooling not in (None, *get_args(Pooling)) or not is_length:
         raise damaged(folder / ABOUT_FILE, "its encoder")
     try:
         return load_encoder(name, pooling=pooling, max_length=max_length, weights_hash=expected)
@@ -172,22 +169,17 @@ def _encoder_name(folder: Path, described: dict[str, Any]) -> str:
     raise EncoderMismatch(folder, f"was fitted on the encoder {name[:200]!r}")
 
 
-def _read_weights(folder: Path) -> dict[str, Tensor]:
+@torch.no_grad()
+def _load_weights(network: IntentNetwork, folder: Path) -> None:
+    """Copy saved tensors into the network; their names and shapes must be the expected ones, their values finite."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    path = inside(folder, WEIGHTS_FILE)
+    path, expected = inside(folder, WEIGHTS_FILE), network.classifier_branch()
     try:
-        tensors: dict[str, Tensor] = load_file(path)
+        tensors = load_file(path)
     except (SafetensorError, OSError, ValueError, KeyError) as error:
         raise damaged(path, first_line(error)[:120]) from None
-    return tensors
-
-
-@torch.no_grad()
-def _copy_weights(network: IntentNetwork, tensors: dict[str, Tensor]) -> None:
-    """Copy saved tensors into the network; their names and shapes must be the expected ones, their values finite."""
-    expected = network.classifier_branch()
     if set(expected) != set(tensors):
         different = sorted(set(expected) ^ set(tensors))
         raise ModelError(

@@ -29,7 +29,6 @@ def read_groups(folder: str | Path) -> Groups:
 
 
 def write_groups(folder: Path, groups: Groups) -> None:
-    """Write the groups of a model folder's intents."""
     with hold_folder(folder):
         write_atomically(folder / GROUPS_FILE, groups_as_json(groups))
 
@@ -50,7 +49,6 @@ def path_of(id: str, groups: Groups) -> str | None:
 
 
 def with_paths(intents: Iterable[Intent], groups: Groups) -> tuple[Intent, ...]:
-    """Return the same intents with their paths."""
     return tuple(replace(intent, path=path_of(intent.id, groups)) for intent in intents)
 
 

@@ -235,16 +235,11 @@ class KnownCheck:
         return check if is_possible else None
 
     @property
-    def figures(self) -> str:
-        """The shares in words."""
-        shares = f"{percent(self.plain)} with a plain classifier, {percent(self.now)} now"
-        seen = ", which the encoder was trained on before" if self.seen_before else ""
-        return f"{shares} (on {self.labels:,} held-out labels{seen})"
-
-    @property
     def sentence(self) -> str:
         """The shares as a sentence without its full stop."""
-        return f"Known intents: {self.figures}"
+        shares = f"{percent(self.plain)} with a plain classifier, {percent(self.now)} now"
+        seen = ", which the encoder was trained on before" if self.seen_before else ""
+        return f"Known intents: {shares} (on {self.labels:,} held-out labels{seen})"
 
 
 @dataclass(frozen=True, slots=True)

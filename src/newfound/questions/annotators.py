@@ -14,7 +14,7 @@ import numpy as np
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
-from newfound.algorithms.ranking import rank_descending
+from newfound.algorithms.neighbours import rank_descending
 from newfound.questions.selection import MAX_CANDIDATES, MAX_EXAMPLES, next_question
 from newfound.questions.state import AnswerState
 

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.ranking import rank_descending
+from newfound.algorithms.neighbours import rank_descending
 from newfound.questions.state import LOG_ODDS_SAME, AnswerState, Question, co_association, probability
 
 MAX_CANDIDATES = 5

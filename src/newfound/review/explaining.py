@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.ranking import rank_descending
-from newfound.model.arrays import best_of, round_probability
+from newfound.algorithms.neighbours import rank_descending
+from newfound.model.head import best_of, round_probability
 from newfound.model.types import Prediction, RankedIntent
 from newfound.review.reviewed import ReviewedModel
 from newfound.review.views import extend

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from newfound.model.arrays import Array, unit
-from newfound.model.head import Head, Parts
+from newfound.model.head import Array, Head, Parts, unit
 from newfound.model.sidecars import Groups, path_of
 from newfound.review.state import WHOLE, Review
 

@@ -14,12 +14,11 @@ import numpy as np
 
 from newfound.encoders.cache import StoredVectors
 from newfound.encoders.onnx import is_available
-from newfound.encoders.onnx.session import GraphKey, GraphSession, StoredGraph, find_graph
+from newfound.encoders.onnx.session import GraphSession, StoredGraph, find_graph, graph_folder
 from newfound.encoders.registry import hash_of
 from newfound.model.about import WEIGHTS_FILE, Description, inside, loading, read_calibration
-from newfound.model.arrays import Array, in_batches
 from newfound.model.classifier import IntentModel
-from newfound.model.head import Head
+from newfound.model.head import Array, Head, in_batches
 from newfound.model.sidecars import read_groups, thresholds_by_name
 from newfound.paths import feature_cache_dir
 from newfound.review.head import reviewed_head
@@ -66,7 +65,7 @@ def open_stored(folder: str | Path | Description) -> IntentModel | None:
 
         described, weights = about["encoder"], load_file(inside(folder, WEIGHTS_FILE))
         weight, max_length = weights.pop(CLASSIFIER_WEIGHTS), described["max_length"]
-        stored = find_graph(GraphKey(str(described.get("weights")), max_length, hash_of(weights)))
+        stored = find_graph(graph_folder(str(described.get("weights")), max_length, hash_of(weights)))
         if stored is None or not stored.has_tokenizer or type(max_length) is not int:
             return None
         session = GraphSession(stored.graph, pad_id=stored.pad_id)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 
-from newfound.algorithms.ranking import rank_descending
+from newfound.algorithms.neighbours import rank_descending
 from newfound.errors import DecisionError
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
 from newfound.intents.overview import traffic_of

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.ensembles import cluster_ensemble, diffuse
-from newfound.algorithms.ranking import rank_descending
+from newfound.algorithms.neighbours import rank_descending
 from newfound.data.corpus import Corpus
 from newfound.model.classifier import IntentModel
 from newfound.questions.selection import next_question

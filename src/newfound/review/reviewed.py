@@ -17,9 +17,9 @@ from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
 from newfound.intents.map import distinct_colours
 from newfound.model.about import Description
-from newfound.model.arrays import Array, round_probability
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load as load_fitted
+from newfound.model.head import Array, round_probability
 from newfound.model.sidecars import Groups, read_groups, thresholds_by_name
 from newfound.model.types import Intent, Utterance
 from newfound.review.head import reviewed_head

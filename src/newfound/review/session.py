@@ -20,9 +20,9 @@ from newfound.errors import DecisionError
 from newfound.intents.description import NEIGHBOURS
 from newfound.intents.map import Positions, map_positions, quick_positions
 from newfound.model.about import Description
-from newfound.model.arrays import Array
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
+from newfound.model.head import Array
 from newfound.model.sidecars import read_groups, thresholds_by_name
 from newfound.review.entries import Entry, check_conflicts
 from newfound.review.proposals import TwoParts, central_texts, two_parts

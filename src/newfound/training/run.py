@@ -57,7 +57,10 @@ class Run:
         path = self.folder / IDENTITY_FILE
         content = to_json(dict(identity))
         if path.is_file() and not self.anew:
-            changed = _differences(_read_identity(path), json.loads(content))
+            try:
+                changed = _differences(json.loads(path.read_bytes()), json.loads(content))
+            except (OSError, ValueError, TypeError, AttributeError):
+                raise SettingsError(f"{path}: damaged", "anew") from None
             if changed:
                 raise SettingsError(f"{self.folder}: was begun with other {', '.join(changed)}", "repeat", "anew")
             return
@@ -136,16 +139,6 @@ class Run:
 
     def _path(self, stage: str) -> Path | None:
         return None if self.folder is None else self.folder / f"{stage}.safetensors"
-
-
-def _read_identity(path: Path) -> dict[str, Any]:
-    try:
-        identity = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        identity = None
-    if not isinstance(identity, dict):
-        raise SettingsError(f"{path}: damaged", "anew")
-    return identity
 
 
 def _differences(earlier: dict[str, Any], now: dict[str, Any]) -> list[str]:

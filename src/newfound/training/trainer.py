@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import torch
@@ -89,7 +90,9 @@ class Trainer:
         else:
             self._load(state)
         last = state.epoch if _is_exhausted(state, patience) else self.schedule.epochs
-        plan = [self._batches_of_epoch(rows, epoch) for epoch in range(state.epoch, last)]
+        if isinstance(rows, Tensor):
+            rows = partial(epoch_batches, rows, self.schedule.batch_size, self.seed, self.stage)
+        plan = [rows(epoch) for epoch in range(state.epoch, last)]
         self.module.train()  # before a capture: the mode a graph was captured in is the mode it replays
         capture = self.device.type == "cuda" and plan and not waits_for_host
         advance = self._make_captured_epoch(step, plan, lay_out) if capture else self._make_eager_epoch(step, lay_out)
@@ -106,22 +109,23 @@ class Trainer:
                 if after_epoch is not None:
                     record |= after_epoch(epoch)
                 if score is not None:
-                    record["score"] = self._note_best(state, epoch, score())
+                    record["score"] = latest = score()
+                    if state.best_score is None or latest > state.best_score:
+                        state.best_score, state.best_epoch = latest, epoch
+                        state.tensors |= {f"best.{name}": t.clone() for name, t in self._trained_state().items()}
                 state.history.append(record)
                 state.epoch = epoch + 1
                 is_last = state.epoch == self.schedule.epochs or _is_exhausted(state, patience)
                 if self.run.is_checkpoint_due() or (is_last and self.run.folder is not None):
-                    self.run.save_checkpoint(self.stage, self._checkpoint(state))
+                    checkpoint = replace(state, tensors={**self._tensors(), **state.tensors})
+                    self.run.save_checkpoint(self.stage, checkpoint)
                 task.advance(f"loss {record['loss']:.3f}")
                 if _is_exhausted(state, patience):
                     break
-        self._restore_best(state)
+        if state.best_score is not None:
+            for name, tensor in self._trained_state().items():
+                tensor.copy_(state.tensors[f"best.{name}"])
         return state.history
-
-    def _batches_of_epoch(self, rows: Tensor | Callable[[int], Tensor], epoch: int) -> Tensor:
-        if isinstance(rows, Tensor):
-            return epoch_batches(rows, self.schedule.batch_size, self.seed, self.stage, epoch)
-        return rows(epoch)
 
     def _make_eager_epoch(
         self, step: Callable[[Batch], Losses], lay_out: LayOut[Batch]
@@ -207,21 +211,6 @@ class Trainer:
     def _trained_state(self) -> dict[str, Tensor]:
         frozen = {name for name, p in self.module.named_parameters() if not p.requires_grad}
         return {name: t for name, t in self.module.state_dict().items() if name not in frozen}
-
-    def _note_best(self, state: StageState, epoch: int, score: float) -> float:
-        if state.best_score is None or score > state.best_score:
-            state.best_score, state.best_epoch = score, epoch
-            for name, tensor in self._trained_state().items():
-                state.tensors[f"best.{name}"] = tensor.clone()
-        return score
-
-    def _restore_best(self, state: StageState) -> None:
-        if state.best_score is not None:
-            for name, tensor in self._trained_state().items():
-                tensor.copy_(state.tensors[f"best.{name}"])
-
-    def _checkpoint(self, state: StageState) -> StageState:
-        return replace(state, tensors={**self._tensors(), **state.tensors})
 
     def _load(self, state: StageState) -> None:
         wanted = self._tensors()

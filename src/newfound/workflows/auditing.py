@@ -24,10 +24,12 @@ from newfound.algorithms.audit import (
     Ids,
     accuracy_of_sample,
     choose_questions,
+    correction,
     more_questions,
+    sure_probability,
+    threshold,
     weights_of_sample,
 )
-from newfound.algorithms.thresholds import correction, sure_probability, threshold
 from newfound.errors import DataError, SettingsError
 from newfound.files import THRESHOLDS_FILE
 from newfound.model.about import model_signature, stream_utterances

@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from newfound import defaults
-from newfound.algorithms.label_errors import likely_labels, margins, near_duplicates, out_of_sample_probabilities
-from newfound.data.labels import FEW_EXAMPLES, misspelt_labels
+from newfound.algorithms.label_errors import likely_labels, near_duplicates, out_of_sample_probabilities
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, Row
-from newfound.data.validation import Conflict, find_conflicts
+from newfound.data.validation import FEW_EXAMPLES, Conflict, find_conflicts, misspelt_labels
 from newfound.encoders.encoder import Encoder
-from newfound.encoders.suitability import text_warnings
+from newfound.encoders.languages import text_warnings
 from newfound.errors import DataError
 from newfound.files import check_file_target, csv_bytes, write_atomically
 from newfound.training.progress import Reporter
@@ -150,12 +149,11 @@ def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelE
     for warning in text_warnings(encoder, [row.text for row in rows]):
         runtime.reporter.warn(warning)
     with runtime.reporter.task("encoding", len(rows)) as task:
-        vectors = encoder.features([row.text for row in rows], encoder.tune("heads")).data.flat
-        x = vectors.numpy().astype(np.float64)
+        x = encoder.vectors([row.text for row in rows]).astype(np.float64)
         task.advance(steps=len(rows))
     p = out_of_sample_probabilities(x, y, n_classes=len(names), folds=min(CROSS_VALIDATION_FOLDS, largest), seed=seed)
-    likely = likely_labels(p, y)
-    margin = margins(p, y, likely)
+    likely, each = likely_labels(p, y), np.arange(len(y))
+    margin = p[each, likely] - p[each, y]
     sizes = np.bincount(y, minlength=len(names))
     # An intent with one example has no other to be recognised by: out of sample, it is always something else.
     suspects = [i for i in np.flatnonzero(likely != y) if sizes[y[i]] > 1]
@@ -164,9 +162,9 @@ def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelE
         for i in sorted(suspects, key=lambda i: -margin[i])
     ]
     pairs = [
-        NearDuplicate(names[pair.first], names[pair.second], round(pair.confusion, 4), round(pair.similarity, 4))
-        for pair in near_duplicates(x, p, y)
-        if min(sizes[pair.first], sizes[pair.second]) >= FEW_EXAMPLES
+        NearDuplicate(names[first], names[second], round(confusion, 4), round(similarity, 4))
+        for first, second, confusion, similarity in near_duplicates(x, p, y)
+        if min(sizes[first], sizes[second]) >= FEW_EXAMPLES
     ]
     return errors, pairs
 

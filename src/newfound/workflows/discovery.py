@@ -228,7 +228,7 @@ def estimate(
     choices: dict[str, Any] = {"conflicts": conflicts, "redact": redact, "max_logs": max_logs, "seed": seed}
     inputs = InputReader(runtime=runtime, read=read, read_logs=read_logs, **choices)
     labelled, unlabelled, _ = inputs.known_and_logs(known, logs)
-    from newfound.encoders.suitability import text_warnings
+    from newfound.encoders.languages import text_warnings
     from newfound.methods.estimation import estimate_for
 
     loaded = runtime.load_encoder()

@@ -210,19 +210,15 @@ def match_intents(
     sizes, predicted = corpus.sizes, Counter(p.intent for p in predictions)
     labels = sorted(set(sizes) - set(names))
     intents = [name for name in statuses if name not in sizes]
-    number_of_label = {label: i for i, label in enumerate(labels)}
-    number_of_intent = {intent: i for i, intent in enumerate(intents)}
-    pairs = [
-        (number_of_label[str(label)], number_of_intent[str(p.intent)])
-        for label, p in zip(corpus.labels, predictions, strict=True)
-        if label in number_of_label and p.intent in number_of_intent
-    ]
+    number: dict[str | None, int] = {intent: i for i, intent in enumerate(intents)}
+    found = [number.get(p.intent, -1) for p in predictions]
+    pairs = [pair for pair in zip(corpus.ids(labels), found, strict=True) if min(pair) >= 0]
     shared = Counter(pairs)
     matched = match_clusters(*np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
     matches = []
-    for number, intent in enumerate(intents):
-        both = shared[matched.get(number, -1), number]
-        label = labels[matched[number]] if both else None
+    for i, intent in enumerate(intents):
+        both = shared[matched.get(i, -1), i]
+        label = labels[matched[i]] if both else None
         of_label = 0 if label is None else sizes[label]
         is_same = 2 * both > predicted[intent] and 2 * both > of_label
         facts = (intent, statuses[intent], label, both, predicted[intent], of_label)
@@ -234,7 +230,7 @@ def _scores(rows: Sequence[EvaluatedUtterance], names: frozenset[str]) -> dict[s
     """Return the fields of an `Evaluation` that are computed from the rows alone."""
     import numpy as np
 
-    from newfound.algorithms.metrics import calibration_error, macro_f1
+    from newfound.algorithms.metrics import calibration_error, mean_f1
 
     sizes = Counter(row.label for row in rows)
     ids = {label: i for i, label in enumerate(sorted(sizes))}
@@ -251,7 +247,7 @@ def _scores(rows: Sequence[EvaluatedUtterance], names: frozenset[str]) -> dict[s
         "labels": len(sizes),
         "labels_by_name": len(set(sizes) & names),
         "accuracy": _percent([row.correct for row in rows]) or 0.0,
-        "macro_f1": round(macro_f1(true, predicted), 4),
+        "macro_f1": round(mean_f1(true, predicted, "macro"), 4),
         "accuracy_by_name": _percent([row.correct for row in rows if row.label in names]),
         "accuracy_matched": _percent([row.correct for row in rows if row.label not in names]),
         "accuracy_of_intents": _percent([row.correct for row in named]),

@@ -12,8 +12,8 @@ from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import Only
 from newfound.encoders.registry import RELEASES
-from newfound.errors import NothingToExport, SettingsError
-from newfound.exports.common import Project
+from newfound.errors import MissingExtra, NothingToExport, SettingsError
+from newfound.exports.formats import Project
 from newfound.exports.registry import (
     MODEL_EXPORTS,
     check_language,
@@ -53,7 +53,7 @@ class ExportChoice:
     min_probability: float | None = None
     with_guesses: bool = False
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse an unknown choice of intents, and what is not a probability."""
         if self.only is not None:
             check_choice("only", self.only, Only)
@@ -130,7 +130,6 @@ def export(
     """
     path, runtime = Path(out), Runtime(reporter or LoggingReporter(), encoder, "cpu")
     choice = ExportChoice(only=only, min_probability=min_probability, with_guesses=with_guesses)
-    choice.check()
     if to in MODEL_EXPORTS:
         if choice != ExportChoice():
             raise SettingsError(f"the format {to} holds the classifier with all intents, and no utterances")
@@ -153,9 +152,11 @@ def export(
 
 def _export_model(model: ModelSource, path: Path, runtime: Runtime, *, overwrite: bool) -> ExportResult:
     """Write the classifier itself: all of it, or nothing."""
-    from newfound.exports.onnx import FILES, check_can_export, write_onnx
+    from newfound.encoders.onnx import can_build
+    from newfound.exports.onnx import FILES, write_onnx
 
-    check_can_export()
+    if not can_build():
+        raise MissingExtra("the export to ONNX", "onnx and onnxruntime", "onnx")
     check_target(path, FILES, overwrite=overwrite)
     reviewed = runtime.open_model(model)
     try:

@@ -51,7 +51,7 @@ def group(
         ModelError: The model was saved without its utterances.
         SettingsError: So many groups are not possible, or there are too few intents.
     """
-    from newfound.model.arrays import unit
+    from newfound.model.head import unit
 
     reviewed = Runtime.of(None, encoder, "cpu").open_model(model)
     rows: dict[str, list[int]] = {}  # of each intent; one without utterances gets into no group

@@ -69,9 +69,7 @@ class Runtime:
         cache = FeatureCache(feature_cache_dir())
         if isinstance(self.encoder, str):
             return load_encoder(self.encoder, cache=cache)
-        if self.encoder.cache is not None:
-            return self.encoder
-        return self.encoder.with_cache(cache)  # predictions go on without one
+        return self.encoder if self.encoder.cache else self.encoder.with_cache(cache)  # predictions go on without one
 
     def encoder_to_fit(self) -> str | Encoder:
         """Return the name of the encoder, or the loaded encoder with the user's feature cache."""

@@ -10,10 +10,9 @@ from typing import Any, Literal, NamedTuple, get_args
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import DistinctSample, distinct, distinct_examples
-from newfound.data.labels import misspelt_labels
 from newfound.data.redact import redact_rows
 from newfound.data.rows import DEFAULT_READ_OPTIONS, LabelUse, ReadOptions, ReadReport, Row
-from newfound.data.validation import check_label, check_text, collect, open_rows, write_conflicts
+from newfound.data.validation import check_label, check_text, collect, misspelt_labels, open_rows, write_conflicts
 from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
 from newfound.preparation import Preparation, preparation_for
@@ -226,7 +225,7 @@ class InputReader:
         max_logs = None if path is None else self.max_logs  # values are in memory already
         corpus = collect(rows, report, labels, conflicts=conflicts, max_logs=max_logs, seed=self.seed)
         if path is None:
-            report.duplicates = 0  # repeats among values are no news to the program that gives them
+            report.counts["duplicates"] = 0  # repeats among values are no news to the program that gives them
         self.runtime.tell(report)
         return corpus if path is None else corpus.from_source(path.name), report
 

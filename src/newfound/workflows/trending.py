@@ -167,11 +167,11 @@ def _emerging(
     import numpy as np
     import torch
 
-    from newfound.algorithms.emergence import emerging_groups
+    from newfound.algorithms.trends import emerging_groups
     from newfound.encoders.cache import FeatureCache
     from newfound.intents.description import exemplars
     from newfound.intents.naming import name_intents
-    from newfound.model.arrays import unit
+    from newfound.model.head import unit
     from newfound.paths import feature_cache_dir
 
     earlier = [u for u in model.model.utterances if same_words(u.text) not in drawn]

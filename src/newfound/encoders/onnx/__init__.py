@@ -5,20 +5,14 @@
 """
 
 import os
-from functools import cache
 from importlib.util import find_spec
 
 
 def is_available() -> bool:
     """Return whether ONNX Runtime is installed and not switched off (`NEWFOUND_ONNX=0`)."""
-    return os.environ.get("NEWFOUND_ONNX", "1") != "0" and _is_installed("onnxruntime")
+    return os.environ.get("NEWFOUND_ONNX", "1") != "0" and find_spec("onnxruntime") is not None
 
 
 def can_build() -> bool:
     """Return whether graphs can be made here, and not only run."""
-    return is_available() and _is_installed("onnx")
-
-
-@cache
-def _is_installed(package: str) -> bool:
-    return find_spec(package) is not None
+    return is_available() and find_spec("onnx") is not None

@@ -13,11 +13,11 @@ from torch import nn
 
 from newfound.encoders.onnx.session import (
     VECTORS,
-    GraphKey,
     GraphSession,
     StoredGraph,
     Vectors,
     find_graph,
+    graph_folder,
     save_graph,
 )
 from newfound.encoders.registry import hash_of
@@ -34,12 +34,12 @@ MAX_OPEN_SESSIONS = 4  # that stay open for the next call
 _open_sessions: dict[Path, GraphSession] = {}  # by the folder of the graph, the oldest first
 
 
-def key_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphKey:
-    """Return what the graph of an encoder with its trained end depends on (see `open_session`)."""
+def folder_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> Path:
+    """Return where the graph of an encoder with its trained end lies (see `open_session`)."""
     trained = {} if tail is None else {f"tail.{name}": t for name, t in tail.trained().items()}
     if dense is not None:
         trained |= {f"dense.{name}": t for name, t in dense.state_dict().items()}
-    return GraphKey(encoder.weights_hash(), encoder.max_length, hash_of(trained))
+    return graph_folder(encoder.weights_hash(), encoder.max_length, hash_of(trained))
 
 
 def open_session(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphSession:
@@ -47,14 +47,14 @@ def open_session(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | 
 
     It is shared with others that have the same graph. Without a graph the errors of protobuf and ONNX Runtime say why.
     """
-    key = key_of(encoder, tail, dense)
-    session = _open_sessions.get(key.folder)
+    folder = folder_of(encoder, tail, dense)
+    session = _open_sessions.get(folder)
     if session is None:
-        stored = find_graph(key)
-        session = (None if stored is None else _load(stored)) or _build(encoder, key, tail, dense)
+        stored = find_graph(folder)
+        session = (None if stored is None else _load(stored)) or _build(encoder, folder, tail, dense)
         for oldest in list(_open_sessions)[: 1 - MAX_OPEN_SESSIONS]:
             _open_sessions.pop(oldest, None)
-        _open_sessions[key.folder] = session
+        _open_sessions[folder] = session
     return session
 
 
@@ -65,7 +65,7 @@ def _load(stored: StoredGraph) -> GraphSession | None:
         return None
 
 
-def _build(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear | None) -> GraphSession:
+def _build(encoder: Encoder, folder: Path, tail: Tail | None, dense: nn.Linear | None) -> GraphSession:
     """Make the graph of an encoder, compare it with torch, store it, and return its session."""
     from newfound.encoders.onnx.graph import GraphBuilder, add_encoder
 
@@ -82,7 +82,7 @@ def _build(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear 
     state = tokenizer_state(encoder.tokenizer, encoder.prompt)
     with contextlib.suppress(OSError):  # then it runs from memory, and is made again the next time
         save_graph(
-            key,
+            folder,
             graph,
             None if state is None else json.dumps(state),
             pad_token=str(encoder.tokenizer.pad_token),

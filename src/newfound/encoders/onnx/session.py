@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -37,21 +37,14 @@ Vectors = npt.NDArray[np.float32]
 Run = npt.NDArray[np.int64]  # the numbers of its rows
 
 
-@dataclass(frozen=True, slots=True)
-class GraphKey:
-    """Everything that a graph depends on."""
+def graph_folder(weights: str, max_length: int, trained: str) -> Path:
+    """Return where a graph lies, if there is one, by everything that it depends on.
 
-    weights: str  # the hash of the encoder's weights, tokenizer and pooling (`Encoder.weights_hash`)
-    max_length: int  # in tokens, of a text
-    trained: str  # the hash of what was trained of the encoder, if anything was
-    opset: int = OPSET
-    builder: int = BUILDER_VERSION
-
-    @property
-    def folder(self) -> Path:
-        """Where the graph lies, if there is one."""
-        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
-        return graph_cache_dir() / digest[:32]
+    That are the hash of the encoder's weights, tokenizer and pooling (`Encoder.weights_hash`), the length of a text in
+    tokens, and the hash of what was trained of the encoder.
+    """
+    key = {"builder": BUILDER_VERSION, "max_length": max_length, "opset": OPSET, "trained": trained, "weights": weights}
+    return graph_cache_dir() / hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +74,8 @@ class StoredGraph:
         return LightTokenizer(backend, self.pad_token, self.pad_id, None)
 
 
-def find_graph(key: GraphKey) -> StoredGraph | None:
+def find_graph(folder: Path) -> StoredGraph | None:
     """Return a stored graph; None if there is none, or if it is damaged."""
-    folder = key.folder
     try:
         stored = StoredGraph(folder, **json.loads((folder / ABOUT_FILE).read_bytes()))
         for name, expected in stored.sha256.items():
@@ -95,14 +87,14 @@ def find_graph(key: GraphKey) -> StoredGraph | None:
     return stored
 
 
-def save_graph(key: GraphKey, graph: bytes, tokenizer: str | None, **facts: str | int | bool) -> None:
+def save_graph(folder: Path, graph: bytes, tokenizer: str | None, **facts: str | int | bool) -> None:
     """Store the content of a graph's file, and that of tokenizer.json if there is one: all of it, or nothing.
 
     The facts are `pad_token`, `pad_id`, `padded` and `features` of the `StoredGraph`.
     """
     files = {GRAPH_FILE: graph, **({} if tokenizer is None else {TOKENIZER_FILE: tokenizer.encode()})}
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    with folder_atomically(key.folder) as target:
+    with folder_atomically(folder) as target:
         for name, content in files.items():
             (target / name).write_bytes(content)
         (target / ABOUT_FILE).write_bytes(to_json({"sha256": sums, **facts}))
@@ -156,7 +148,8 @@ class GraphSession:
         seen = {number: i for i, number in reversed(list(enumerate(wanted)))}  # a row with these ids
         attended = lengths if unpadded is None else np.array([unpadded[seen[i]] for i in range(len(distinct))])
         vectors: Vectors = np.empty((len(distinct), self.width), dtype=np.float32)
-        runs = runs_by_length(lengths, tokens_per_run(int(lengths.sum()), self._threads))
+        per_thread = -(-int(lengths.sum()) // self._threads)  # so that all threads have some
+        runs = runs_by_length(lengths, min(max(per_thread, MIN_TOKENS_PER_RUN), MAX_TOKENS_PER_RUN))
         session = self._divided_session if len(runs) == 1 and self._divides_runs else self._session
 
         def compute(batch: Run) -> None:
@@ -200,11 +193,6 @@ def _create_session(graph: Path | bytes, threads: int) -> Any:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     source = graph if isinstance(graph, bytes) else str(graph)
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-
-
-def tokens_per_run(tokens: int, threads: int) -> int:
-    """Return how many of the `tokens` of all texts a run should hold, so that all threads have some."""
-    return min(max(-(-tokens // threads), MIN_TOKENS_PER_RUN), MAX_TOKENS_PER_RUN)
 
 
 def runs_by_length(
