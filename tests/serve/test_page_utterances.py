@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from browsing import accept, answer_dialog, decisions, fetched, names, open_intent, press, said, to_view
+from browsing import accept, answer_dialog, change_answers, decisions, fetched, names, open_intent, press, said, to_view
 
 from conftest import HOSTILE
 from newfound.model.sidecars import load_answers
@@ -169,3 +169,31 @@ def test_answers_of_an_audit_are_kept_change_nothing_and_can_be_undone(page, tmp
     press(page, "s")
     page.wait_for_function("before => document.querySelector('.big')?.textContent !== before", arg=first)
     assert [(entry["kind"], entry["undone_by"]) for entry in decisions(page)] == [("accept", None)]
+
+
+def test_an_utterance_that_states_two_wishes_is_divided_where_a_person_says(page):
+    def add_context(found):
+        for u in found["utterances"]:
+            u["said"] |= {"before": ["agent: how can I help?"], "message": f"Hi. {u['text']} Bye."}
+
+    change_answers(page, "**/v1/review/search*", add_context)
+    utterances = search(page, "house")["utterances"]
+    k, text = next((k, u["text"]) for k, u in enumerate(utterances) if len(u["text"].split()) > 3)
+    shown = page.locator("ul.utterances li").nth(k)
+    assert not shown.get_by_text(f"Hi. {text} Bye.").is_visible()
+    shown.locator("summary:has-text('In its conversation')").click()
+    assert shown.get_by_text(f"Hi. {text} Bye.").is_visible()
+    assert shown.get_by_text("agent: how can I help?").is_visible()
+    shown.locator("button:has-text('Divide')").click()
+    page.click("#ask-ok")
+    page.wait_for_selector("#ask-problem:has-text('Choose the word')")
+    page.locator("#ask .words button").nth(1).click()
+    first, second = " ".join(text.split()[:2]), " ".join(text.split()[2:])
+    page.wait_for_selector(f"#ask q:has-text('{second}')")
+    assert page.locator("#ask q").all_text_contents() == [first, second]
+    for name, label in (("leak", "Intent of the first part"), ("pay", "Intent of the second part")):
+        page.wait_for_timeout(300)  # the model's proposals
+        page.get_by_label(label).select_option(name)
+    page.click("#ask-ok")
+    said(page, "Divided; the parts are learned")
+    assert decisions(page)[-1]["arguments"] == {"text": text, "parts": {first: "leak", second: "pay"}}
