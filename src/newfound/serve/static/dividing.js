@@ -1,7 +1,7 @@
 // Two wishes in one utterance: where the second one begins, and what both are. And where an utterance comes from.
 import { post } from "./api.js";
 import { conclude, confirm } from "./dialogs.js";
-import { bullets, button, el, fill, fold, quietLine } from "./dom.js";
+import { bullets, button, byId, el, fill, fold, quietLine } from "./dom.js";
 import { intents } from "./store.js";
 import { t } from "./strings.js";
 
@@ -41,6 +41,7 @@ export function askToDivide(text, after) {
     parts = [text.slice(0, start).trimEnd(), text.slice(start)];
     words.forEach((word, k) => word.setAttribute("aria-pressed", String(starts[k] === start)));
     shown.forEach((quote, k) => fill(quote, parts[k]));
+    fill(byId("ask-problem"));
     const { predictions } = await post("/v1/predict", { texts: parts });
     predictions.forEach(({ intent }, k) => (selects[k].value = intent ?? ""));
   }
