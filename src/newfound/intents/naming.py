@@ -1,20 +1,28 @@
-"""Names of new intents: phrases that their utterances have (`newfound.intents.phrases`), in one language."""
+"""Names of new intents: phrases that their utterances have (`newfound.intents.phrases`), in one language.
+
+An intent without a good phrase is called by the first words of its most typical utterance, in quotation marks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from itertools import chain, count
 
 import numpy as np
 import numpy.typing as npt
 
+from newfound.data.redact import redact
 from newfound.encoders.languages import UNKNOWN
 from newfound.intents.languages import LanguageWords, in_one_language, languages_of
-from newfound.intents.phrases import Likeness, PhraseNames, units_of
+from newfound.intents.phrases import Likeness, PhraseNames, Unit, units_of
+from newfound.intents.roles import WordRoles
 from newfound.text import words_of
 
-MAX_WORDS = 6  # of a name from one utterance
+MAX_WORDS = 6  # of a quotation, and of a name from a language model
+MAX_QUOTATIONS_COMPARED = 10
 MAX_NAME_LENGTH = 48  # characters
 MAX_TEXTS_READ = 400  # per intent
 
@@ -27,7 +35,7 @@ def name_intents(
     likeness: Likeness | None = None,
     language: str = UNKNOWN,
 ) -> list[str]:
-    """Return a short, unique snake_case name for each intent.
+    """Return a short, unique name for each intent: snake_case, or a quotation where no phrase would be right.
 
     Where the texts are in several languages, an intent is named in one of them.
 
@@ -65,21 +73,46 @@ def _names_in_one_language(
     likeness: Likeness | None,
 ) -> list[str]:
     every = [text for own in (*texts, *others) for text in own[:MAX_TEXTS_READ]]
-    words = LanguageWords(next(iter(languages_of(every)), UNKNOWN), every)
-    units_in = units_of(words, every)
+    language = next(iter(languages_of(every)), UNKNOWN)
+    roles = WordRoles(language, every)
+    units_in = units_of(LanguageWords(language, every), every, roles)
     units = [[units_in[text] for text in own[:MAX_TEXTS_READ]] for own in (*texts, *others)]
-    proposed = PhraseNames(units[: len(texts)], units[len(texts) :]).names(taken, likeness)
+    proposed = PhraseNames(units[: len(texts)], units[len(texts) :], roles).names(taken, likeness)
     used = {*taken, *(name for name in proposed if name is not None)}
     names = []
-    for own, name in zip(texts, proposed, strict=True):
+    for i, (own, name) in enumerate(zip(texts, proposed, strict=True)):
         if name is None or len(name) > MAX_NAME_LENGTH:
-            name = plain_name(own[0] if own else "", taken=used)
+            name = quotation(_typical(own[:MAX_TEXTS_READ], units_in, likeness, i), taken=used)
             used.add(name)
         names.append(name)
     return names
 
 
-def plain_name(utterance: str, *, taken: Collection[str]) -> str:
-    """Return a snake_case name from the first words of an utterance, or `new_intent`, that is not taken."""
-    base = "_".join(words_of(utterance)[:MAX_WORDS])[:MAX_NAME_LENGTH].strip("_") or "new_intent"
-    return next(name for name in chain([base], (f"{base}_{number}" for number in count(2))) if name not in taken)
+def _typical(
+    texts: Sequence[str], units_in: Mapping[str, Sequence[Unit]], likeness: Likeness | None, intent: int
+) -> str:
+    """Return the text that says what most texts of an intent say, and not much else."""
+    n = Counter(key for text in texts for key in {unit.key for unit in units_in[text]})
+
+    def commonness(text: str) -> float:
+        keys = {unit.key for unit in units_in[text]}
+        return sum(n[key] for key in keys) / (len(keys) + 1) - len(texts) * any(c.isdigit() for c in text)
+
+    best = sorted(dict.fromkeys(texts), key=lambda text: (-commonness(text), len(text), text))[:MAX_QUOTATIONS_COMPARED]
+    if likeness is None or len(best) < 2:
+        return next(iter(best), "")
+    return best[int(likeness(best)[:, intent].round(4).argmax())]
+
+
+def quotation(utterance: str, *, taken: Collection[str]) -> str:
+    """Return the first words of an utterance in quotation marks, or `new_intent`, that is not taken."""
+    words = [word for part in redact(utterance).replace("/", " ").split() if (word := "".join(filter(_is_seen, part)))]
+    said = " ".join(words[:MAX_WORDS])[: MAX_NAME_LENGTH - 3].rstrip("-'’")
+    cut = "…" if len(said) < len(" ".join(words)) else ""
+    base, space = (f"“{said}{cut}”", " ") if words_of(said) else ("new_intent", "_")
+    names = chain([base], (f"{base}{space}{number}" for number in count(2)))
+    return next(name for name in names if name not in taken)
+
+
+def _is_seen(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LMN" or character in "-'’"
