@@ -28,7 +28,7 @@ MIN_SHARE_OF_TEXTS = 0.06  # of the utterances that must have a phrase for it to
 MIN_TEXTS = 2  # with a unit or a phrase, likewise
 MIN_SHARE_OF_THIRD_UNIT = 0.35  # of the utterances with a pair; a third unit that so many have belongs to it
 MIN_SHARE_OF_ONE_CASE = 0.35  # of the utterances; a place or a name that so many have is what they are about
-MAX_SHARE_EVERYWHERE = 0.3  # of the utterances, mean over all intents; a word of more is what all of them share
+MIN_SHARE_IF_SHARED = 0.15  # of the utterances of at least half of the intents, for a word that they all share
 MIN_INTENTS_TO_SHARE = 4
 MIN_SHARE_OF_FORM = 0.2  # of the most frequent form of an action; a shorter form that fewer say is a slip
 SMOOTHING_SHARE = 0.02  # words that hardly anybody says are no contrast
@@ -77,7 +77,8 @@ def units_of(words: LanguageWords, texts: Sequence[str], roles: WordRoles) -> di
                 continue
             after = f"_{row[i + 1]}" if tuple(row[i : i + 2]) in phrasal else ""
             before = "not_" if _is_negated(row, i) else ""
-            key = f"{before}{roles.stem(word)}{after}/{'name' if roles.is_of_one_case(word) else roles.role(word)}"
+            role = "state" if before else "name" if roles.is_of_one_case(word) else roles.role(word)
+            key = f"{before}{roles.stem(word)}{after}/{role}"
             units[text].append(Unit(key, before + word + after, i))
     return units
 
@@ -130,10 +131,13 @@ class PhraseNames:
         self._counts = [_Counts(intent) for intent in (*texts, *others)]
         self._n, self._knows_roles = len(texts), roles.are_known
         self._neighbours = _neighbours(self._counts, self._n)
-        self._everywhere: Counter[str] = Counter()  # mean share over the intents
+        shares: defaultdict[str, list[float]] = defaultdict(list)
         for counts in self._counts:
             for unit in counts.forms:
-                self._everywhere[unit] += counts.share(unit) / len(self._counts)  # type: ignore[assignment]
+                shares[unit].append(counts.share(unit))
+        self._everywhere = {unit: sum(own) / len(self._counts) for unit, own in shares.items()}
+        half = len(self._counts) / 2 if len(self._counts) >= MIN_INTENTS_TO_SHARE else math.inf
+        self._shared = {u for u, own in shares.items() if sum(s >= MIN_SHARE_IF_SHARED for s in own) >= half}
 
     def names(self, taken: Collection[str], likeness: Likeness | None = None) -> list[str | None]:
         """Return one name for each intent that is not taken; None for an intent that has no good one of its own.
@@ -224,9 +228,8 @@ class PhraseNames:
 
     def _is_allowed(self, i: int, unit: str) -> bool:
         """Return whether a unit is neither what all intents share nor a name of some texts only."""
-        if len(self._counts) >= MIN_INTENTS_TO_SHARE and self._everywhere[unit] > MAX_SHARE_EVERYWHERE:
-            return False
-        return _role(unit) != "name" or self._counts[i].share(unit) >= MIN_SHARE_OF_ONE_CASE
+        is_about_it = _role(unit) != "name" or self._counts[i].share(unit) >= MIN_SHARE_OF_ONE_CASE
+        return is_about_it and unit not in self._shared
 
     def _whole(self, i: int, pair: Phrase) -> Phrase:
         """Return a pair with the third unit that most utterances with the pair have beside it."""

@@ -47,7 +47,7 @@ CUES = {
         """today tomorrow yesterday tonight morning evening afternoon night noon midnight am pm oclock monday tuesday
         wednesday thursday friday saturday sunday january february april june july august september october november
         december week weekend something anything everything another many hundred thousand two three four five six
-        seven eight nine ten zero guys sir plz able dear""",
+        seven eight nine ten zero guys sir plz able dear tried trying try wanted wanna wants happened know""",
     ),
     "German": Cues(
         "^ bitte zu",
@@ -142,12 +142,14 @@ class WordRoles:
         return role if counts[role] >= MIN_SHARE_OF_ROLE * before.total() else ""
 
     def is_left_out(self, word: str) -> bool:
-        """Return whether a word is a time, a number, an article, a single letter or a code."""
-        coded = any(character.isdigit() for character in word) or (len(word) == 1 and word.isalpha() and word < "ɐ")
-        return coded or (self._cues is not None and word in self._left_out)
+        """Return whether a word is a time, a number, an article or a single letter."""
+        is_short = word.isdigit() or (len(word) == 1 and word < "ɐ")
+        return is_short or (self._cues is not None and word in self._left_out)
 
     def is_of_one_case(self, word: str) -> bool:
-        """Return whether a word is likely a name or a place, of which a text may have any."""
+        """Return whether a word is likely a code, a name or a place, of which a text may have any."""
+        if any(character.isdigit() for character in word):
+            return True
         if self._cues is None or word in self._names:
             return self._cues is not None
         before = self._before[word]
