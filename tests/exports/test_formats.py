@@ -64,7 +64,7 @@ def test_parquet_is_imported_again(tmp_path):
 def test_rasa_survives_any_text(texts):
     """Line ends, quotes, brackets, control characters: YAML stays YAML, one example a line."""
     printable = ["".join(c for c in text if c.isprintable()).strip() or "x" for text in texts]
-    content = EXPORTS["rasa"].write(Corpus.of(printable, ["a"] * len(printable)), Project())
+    content = EXPORTS["rasa"].content(Corpus.of(printable, ["a"] * len(printable)), Project())
     (block,) = yaml.safe_load(content)["nlu"]
     lines = block["examples"].splitlines()
     assert len(lines) == len(by_intent(Corpus.of(printable, ["a"] * len(printable)))["a"])
@@ -258,7 +258,7 @@ def test_an_emoji_in_a_label_survives_in_a_dataset(tmp_path):
 def test_a_slash_in_a_label_does_not_make_a_response_selector_of_it():
     intents = ["faq/hours", "faq_hours", "faq/hours/now", "plain"]
     corpus = Corpus.of(list("abcd"), intents)
-    names = [block["intent"] for block in yaml.safe_load(EXPORTS["rasa"].write(corpus, Project()))["nlu"]]
+    names = [block["intent"] for block in yaml.safe_load(EXPORTS["rasa"].content(corpus, Project()))["nlu"]]
     assert len(set(names)) == 4
     assert not any("/" in name for name in names)
     assert {"faq_hours", "faq_hours_now", "plain"} < set(names)

@@ -9,7 +9,7 @@ import io
 import re
 import uuid
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from newfound.data.corpus import Corpus
@@ -17,6 +17,7 @@ from newfound.defaults import LANGUAGE
 from newfound.encoders.registry import RELEASES
 from newfound.model.types import Status
 
+QUOTED = "[“”…]"  # of names that quote an utterance (docs/names.md)
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time of the format, so that equal content gives equal files
 
@@ -30,6 +31,7 @@ class Project:
     encoder: str = RELEASES["minilm"].repo  # as sentence-transformers loads it
     statuses: Mapping[str, Status] = field(default_factory=dict)  # of the intents; known by default
     thresholds: Mapping[str, float] = field(default_factory=dict)  # least probabilities at which they are trusted
+    descriptions: Mapping[str, str] = field(default_factory=dict)  # a sentence about each
 
 
 def by_intent(corpus: Corpus) -> dict[str, list[str]]:
@@ -67,3 +69,21 @@ def file_name(intent: str) -> str:
     """
     clean = re.sub(r"[^\w-]+", "_", intent).strip("_") or "intent"
     return clean if clean == intent else f"{clean}_{stable_id(intent)[:6]}"
+
+
+def plain_names(intents: Sequence[str], pattern: str = QUOTED) -> dict[str, str]:
+    """Return a name for each intent of which a platform takes every character, and which no other intent has.
+
+    What the pattern finds, and spaces beside it, become underscores; a name that another intent has gets a suffix that
+    is the same in every export.
+    """
+    names: dict[str, str] = {}
+    taken = {intent for intent in intents if not re.search(pattern, intent)}
+    for intent in intents:
+        is_quoted, name = re.search(QUOTED, intent), re.sub(pattern, "_", intent)
+        name = re.sub(r"[\W_]+", "_", name).strip("_").lower() if is_quoted else name
+        if name != intent and (name in taken or not name):
+            name = f"{name or 'intent'}_{stable_id(intent)[:6]}"
+        taken.add(name)
+        names[intent] = name
+    return names

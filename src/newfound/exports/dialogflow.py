@@ -45,6 +45,7 @@ def to_dialogflow_cx(corpus: Corpus, project: Project) -> bytes:
     intents = [
         {
             "displayName": intent,
+            "description": project.descriptions.get(intent, ""),
             "trainingPhrases": [{"parts": [{"text": text}], "repeatCount": 1} for text in texts],
             "priority": 500000,
             "isFallback": False,

@@ -9,14 +9,14 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from newfound.data.corpus import Corpus
 from newfound.errors import SettingsError, TargetExists
 from newfound.exports.botpress import to_botpress
 from newfound.exports.clu import to_clu
-from newfound.exports.common import Project
+from newfound.exports.common import Project, plain_names
 from newfound.exports.dialogflow import to_dialogflow_cx, to_dialogflow_es
 from newfound.exports.label_studio import to_label_studio
 from newfound.exports.rasa import names_without_slash, to_rasa
@@ -36,12 +36,25 @@ class ExportFormat:
     files: frozenset[str] = frozenset()  # the names of the files, where the format is a folder on disk
     names: Callable[[Sequence[str]], dict[str, str]] | None = None  # of the intents, if not all names are allowed
 
+    def content(self, corpus: Corpus, project: Project) -> bytes:
+        """Return the file of a corpus, in which intents have names that are allowed."""
+        names = renamed_intents(self, corpus)
+        labels = tuple(None if label is None else names.get(label, label) for label in corpus.labels)
+        descriptions = {names.get(intent, intent): text for intent, text in project.descriptions.items()}
+        return self.write(replace(corpus, labels=labels), replace(project, descriptions=descriptions))
+
 
 EXPORTS: dict[str, ExportFormat] = {
     "rasa": ExportFormat("Rasa", "NLU training data", ".yml", to_rasa, names=names_without_slash),
-    "dialogflow-es": ExportFormat("Dialogflow ES", "an agent, for “Import from zip”", ".zip", to_dialogflow_es),
-    "dialogflow-cx": ExportFormat("Dialogflow CX", "Intent resources of the v3 API", ".json", to_dialogflow_cx),
-    "clu": ExportFormat("Azure conversational language understanding", "a project to import", ".json", to_clu),
+    "dialogflow-es": ExportFormat(
+        "Dialogflow ES", "an agent, for “Import from zip”", ".zip", to_dialogflow_es, names=plain_names
+    ),
+    "dialogflow-cx": ExportFormat(
+        "Dialogflow CX", "Intent resources of the v3 API", ".json", to_dialogflow_cx, names=plain_names
+    ),
+    "clu": ExportFormat(
+        "Azure conversational language understanding", "a project to import", ".json", to_clu, names=plain_names
+    ),
     "botpress": ExportFormat("Botpress", "intents of its NLU", ".json", to_botpress),
     "csv": ExportFormat("CSV", "a table of text and label", ".csv", to_csv),
     "csv-safe": ExportFormat(
@@ -98,7 +111,7 @@ def write_export(
     chosen = export_format(format)
     check_language(project.language)
     check_target(path, chosen.files, overwrite=overwrite)
-    content = chosen.write(corpus, project)
+    content = chosen.content(corpus, project)
     if not chosen.files:
         write_atomically(path, content)
         return

@@ -21,5 +21,6 @@ def to_semantic_router(corpus: Corpus, project: Project) -> bytes:
         metadata: dict[str, Any] = {"status": project.statuses.get(intent, "known")}
         if intent in project.thresholds:
             metadata["threshold"] = project.thresholds[intent]
-        routes.append({"name": intent, "utterances": texts, "metadata": metadata})
+        about = {"description": project.descriptions[intent]} if intent in project.descriptions else {}
+        routes.append({"name": intent, "utterances": texts, **about, "metadata": metadata})
     return to_json({"router_type": "indexed", "encoder": {"type": "local", "name": project.encoder}, "routes": routes})

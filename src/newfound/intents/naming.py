@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
 
@@ -19,12 +20,67 @@ from newfound.encoders.languages import UNKNOWN
 from newfound.intents.languages import LanguageWords, in_one_language, languages_of
 from newfound.intents.phrases import Likeness, PhraseNames, Unit, units_of
 from newfound.intents.roles import WordRoles
+from newfound.model.types import Intent
 from newfound.text import words_of
 
 MAX_WORDS = 6  # of a quotation, and of a name from a language model
 MAX_QUOTATIONS_COMPARED = 10
 MAX_NAME_LENGTH = 48  # characters
 MAX_TEXTS_READ = 400  # per intent
+MAX_LENGTH_OF_A_USERS_NAME = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class NamingFacts:
+    """What is known of a new intent when it gets its name.
+
+    Attributes:
+        intent: Its description, with the name that newfound made of its utterances.
+        similar: The intents that are most like it, the most similar first.
+    """
+
+    intent: Intent
+    similar: tuple[Intent, ...] = ()
+
+
+Namer = Callable[[NamingFacts], str | None]
+"""Names a new intent; None, or an empty name, keeps the name that it has."""
+
+
+def facts_of_new(intents: Sequence[Intent], neighbours: Sequence[Sequence[int]]) -> list[NamingFacts]:
+    """Return the facts of each new intent; `neighbours` are the positions of the intents that are most like each."""
+    rows = zip(intents, neighbours, strict=True)
+    return [NamingFacts(i, tuple(intents[j] for j in near)) for i, near in rows if i.status == "new"]
+
+
+def renamed(
+    intents: Sequence[Intent], facts: Sequence[NamingFacts], namer: Namer, *, warn: Callable[[str], None]
+) -> list[str]:
+    """Return the names of all intents; those of the facts come from a namer.
+
+    A name that cannot be one, is taken, or has the words of another name in another order or number is not used. What
+    goes wrong in a namer costs no run: it is told once, and the names stay.
+    """
+    names = {intent.name: intent.name for intent in intents}
+    for of in facts:
+        try:
+            name = " ".join((namer(of) or "").split())
+        except Exception as error:  # of a user's function, after a fit that may have taken hours
+            warn(f"naming {of.intent.name} failed ({type(error).__name__}: {error}); the names stay as they were")
+            break
+        taken = [_bag(other) for own, other in names.items() if own != of.intent.name]
+        if 0 < len(name) <= MAX_LENGTH_OF_A_USERS_NAME and name.isprintable() and _bag(name) not in taken:
+            names[of.intent.name] = name
+    return list(names.values())
+
+
+def base_of(word: str) -> str:
+    """Return one form for all forms of a word; it need not be a word."""
+    return f"{word[:-3]}y" if word.endswith("ies") else word.rstrip("s") or word
+
+
+def _bag(name: str) -> list[str]:
+    return sorted(map(base_of, words_of(name.replace("_", " ")))) or [name]
 
 
 def name_intents(
