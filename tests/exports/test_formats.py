@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import uuid
 import zipfile
 
@@ -267,6 +268,30 @@ def test_a_slash_in_a_label_does_not_make_a_response_selector_of_it():
     assert set(renamed.values()) <= set(names)
 
 
+@pytest.mark.parametrize("format", EXPORTS)
+def test_a_quotation_as_a_name_is_kept_or_gets_a_safe_form(format):
+    quoted = "“Where is my card…”"
+    corpus, chosen = Corpus.of(list("abc"), [quoted, "where_is_my_card", "“…”"]), EXPORTS[format]
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    content = chosen.content(corpus, Project(descriptions={quoted: "Where is it?"}))
+    if chosen.names is None:
+        assert not renamed_intents(chosen, corpus)
+        return
+    names = renamed_intents(chosen, corpus)
+    assert re.fullmatch(r"where_is_my_card_\w{6}", names[quoted]), "another intent has the name without the marks"
+    assert re.fullmatch(r"intent_\w{6}", names["“…”"])
+    if format == "dialogflow-es":
+        content = b"".join(zipfile.ZipFile(io.BytesIO(content)).read(file) for file in content_files(content))
+    assert not re.search("[“”…]", content.decode())
+    assert names[quoted] in content.decode()
+    assert ("Where is it?" in content.decode()) == (format == "dialogflow-cx"), "of these, one has such a field"
+
+
+def content_files(content):
+    return zipfile.ZipFile(io.BytesIO(content)).namelist()
+
+
 # labelstud.io, "Label Studio Task Format" and "Import pre-annotated data": a list of tasks with `data`, and results of
 # type `choices` in `annotations` or `predictions`.
 LABEL_STUDIO_RESULT = _object(
@@ -309,14 +334,14 @@ def test_label_studio_gets_annotations_and_predictions():
 def test_semantic_router_gets_a_file_for_load_router():
     """The keys are those of semantic-router 1.1.1 (`semantic_router/config.py`), which refuses any other at the top."""
     corpus = Corpus.of(["pay", "pay\nnow", "move", "nothing"], ["a", "a", "b", None])
-    project = Project("bot", "en", "owner/encoder", {"b": "new"}, {"a": 0.62})
+    project = Project("bot", "en", "owner/encoder", {"b": "new"}, {"a": 0.62}, {"b": "I move."})
     config = json.loads(EXPORTS["semantic-router"].write(corpus, project))
     assert config == {
         "router_type": "indexed",
         "encoder": {"type": "local", "name": "owner/encoder"},
         "routes": [
             {"name": "a", "utterances": ["pay", "pay now"], "metadata": {"status": "known", "threshold": 0.62}},
-            {"name": "b", "utterances": ["move"], "metadata": {"status": "new"}},
+            {"name": "b", "utterances": ["move"], "description": "I move.", "metadata": {"status": "new"}},
         ],
     }
 
