@@ -12,6 +12,7 @@ label which most utterances of a cluster have. Known intents are there as other 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,7 +71,7 @@ def found_groups(task: DiscoveryTask, encoder: Encoder) -> Groups:
 
 def words_of_name(name: str) -> set[str]:
     """Return the words of a name, cut so that forms of one word count as the same."""
-    return {word[:LETTERS_COMPARED].rstrip("s") for word in name.lower().replace("_", " ").split()}
+    return {word[:LETTERS_COMPARED].rstrip("s") for word in re.sub("[_“”…]", " ", name.lower()).split()}
 
 
 def scores(names: Sequence[str], gold: Sequence[str], all_gold: Sequence[str], encoder: Encoder) -> dict[str, float]:

@@ -140,10 +140,14 @@ def test_every_intent_gets_a_name_of_its_own(words):
 
 def test_of_the_best_phrases_the_one_whose_meaning_is_nearest_is_taken():
     texts = ["please cancel my booking", "cancel the booking", "i must cancel my trip", "cancel a trip"]
-    assert named(texts) == ["cancel_booking"]
-    assert named(texts, likeness=lambda phrases: np.array([[5.0 * (p == "cancel trip")] for p in phrases])) == [
-        "cancel_trip"
-    ]
+
+    def likeness(phrases):
+        return np.array([[9.0 * (p == "cancel trip"), 9.0 * (p == "reset password")] for p in phrases])
+
+    assert named(texts, PASSWORD) == ["cancel_booking", "reset_password"]
+    assert named(texts, PASSWORD, likeness=likeness) == ["cancel_trip", "reset_password"]
+    quoted = named(texts, PASSWORD, likeness=lambda phrases: np.ones((len(phrases), 2)))
+    assert quoted == ["“cancel a trip”", "“reset my password”"], "no phrase means what they say"
 
 
 KARTE = ["wo ist meine karte", "meine karte ist nicht da", "ich habe die karte nicht", "karte verloren, was nun"]

@@ -24,6 +24,7 @@ from newfound.model.types import Intent
 from newfound.text import words_of
 
 MAX_WORDS = 6  # of a quotation, and of a name from a language model
+MIN_WORDS_QUOTED = 3  # if any utterance has as many
 MAX_QUOTATIONS_COMPARED = 10
 MAX_NAME_LENGTH = 48  # characters
 MAX_TEXTS_READ = 400  # per intent
@@ -152,7 +153,8 @@ def _typical(
 
     def commonness(text: str) -> float:
         keys = {unit.key for unit in units_in[text]}
-        return sum(n[key] for key in keys) / (len(keys) + 1) - len(texts) * any(c.isdigit() for c in text)
+        is_poor = any(c.isdigit() for c in text) or len(text.split()) < MIN_WORDS_QUOTED
+        return sum(n[key] for key in keys) / (len(keys) + 1) - len(texts) * is_poor
 
     best = sorted(dict.fromkeys(texts), key=lambda text: (-commonness(text), len(text), text))[:MAX_QUOTATIONS_COMPARED]
     if likeness is None or len(best) < 2:

@@ -28,7 +28,7 @@ MIN_SHARE_OF_TEXTS = 0.06  # of the utterances that must have a phrase for it to
 MIN_TEXTS = 2  # with a unit or a phrase, likewise
 MIN_SHARE_OF_THIRD_UNIT = 0.35  # of the utterances with a pair; a third unit that so many have belongs to it
 MIN_SHARE_OF_ONE_CASE = 0.35  # of the utterances; a place or a name that so many have is what they are about
-MIN_SHARE_IF_SHARED = 0.15  # of the utterances of at least half of the intents, for a word that they all share
+MIN_SHARE_IF_SHARED = 0.25  # of the utterances of at least half of the intents, for a word that they all share
 MIN_INTENTS_TO_SHARE = 4
 MIN_SHARE_OF_FORM = 0.2  # of the most frequent form of an action; a shorter form that fewer say is a slip
 SMOOTHING_SHARE = 0.02  # words that hardly anybody says are no contrast
@@ -37,8 +37,8 @@ MAX_CANDIDATES = 24  # pairs of words of an intent that are compared
 # corpora of docs/names.md, with each of them left out in turn.
 VALUE_OF_FORM = {"action object": 1.5, "object action": 0.8, "state": 0.9, "together": 0.4, "pair": 0.6, "word": -1.0}
 VALUE_OF_THIRD, VALUE_OF_SHARE, VALUE_OF_CONTRAST, VALUE_OF_TELLING = 0.2, 0.6, 0.3, 0.4
-VALUE_OF_NEARNESS, VALUE_OF_MARGIN = 1.5, 0.4
-MIN_VALUE, MIN_VALUE_WITH_VECTORS = 1.5, 6.0  # of a name; a weaker one is no better than a quotation
+VALUE_OF_NEARNESS, VALUE_OF_MARGIN = 1.2, 0.4
+MIN_VALUE, MIN_VALUE_WITH_VECTORS = 1.5, 6.5  # of a name; a weaker one is no better than a quotation
 NEGATIONS = frozenset(
     "not cannot cant couldnt unable never isnt arent wasnt dont doesnt didnt hasnt havent hadnt wont".split()
 )
@@ -144,7 +144,7 @@ class PhraseNames:
 
         Without the likeness of phrases to the utterances, counts alone decide.
         """
-        values, least = self._values(likeness), MIN_VALUE if likeness is None else MIN_VALUE_WITH_VECTORS
+        values, least = self._values(likeness)
         ranked = [sorted(own, key=lambda name: (-own[name], name)) for own in values]
         names: list[str | None] = [None] * self._n
         used = {_bag(name) for name in taken}
@@ -154,21 +154,22 @@ class PhraseNames:
             used.add(_bag(names[i] or ""))
         return names
 
-    def _values(self, likeness: Likeness | None) -> list[dict[str, float]]:
-        """Return what each possible name of each intent is worth."""
+    def _values(self, likeness: Likeness | None) -> tuple[list[dict[str, float]], float]:
+        """Return what each possible name of each intent is worth, and what a good one is worth."""
         values = [{self._name(i, p): self._value(i, p) for p in self._candidates(i)} for i in range(self._n)]
         row = {name: i for i, name in enumerate(dict.fromkeys(name for own in values for name in own))}
-        if likeness is None or not row:
-            return values
+        foreign = np.array([[name not in own for own in values] for name in row])
+        if likeness is None or not foreign.any():
+            return values, MIN_VALUE
         near = likeness([name.replace("_", " ") for name in row]).astype(np.float64)
-        near = (near - near.mean()) / max(float(near.std()), 1e-6)  # encoders differ in how near anything is
+        # Encoders differ in how near anything is: how near phrases are to other intents is the measure.
+        near = (near - near[foreign].mean()) / max(float(near[foreign].std()), 1e-6)
         for i, own in enumerate(values):
             for name in own:
-                others = np.delete(near[row[name]], i)
-                margin = near[row[name], i] - others.max() if len(others) else 0.0
+                margin = near[row[name], i] - np.delete(near[row[name]], i).max()
                 value = own[name] + VALUE_OF_NEARNESS * near[row[name], i] + VALUE_OF_MARGIN * margin
                 own[name] = round(float(value), 4)
-        return values
+        return values, MIN_VALUE_WITH_VECTORS
 
     def _value(self, i: int, phrase: Phrase) -> float:
         counts = self._counts[i]
