@@ -19,7 +19,7 @@ from newfound.text import words_of
         ("I'd like a refund!", ["“I'd like a refund”"], "“I'd like a refund” 2"),
         ("¿Dónde está mi tarjeta?", [], "“Dónde está mi tarjeta”"),
         ("मेरा कार्ड खो गया है!", [], "“मेरा कार्ड खो गया है”"),
-        ("mail a/b@example.org", [], "“mail a email”"),
+        ("(mail) a/b@example.org at 2:00!", [], "“mail a email at 2:00”"),
         ("???", [], "new_intent"),
         ("", ["new_intent"], "new_intent_2"),
     ],
@@ -148,6 +148,35 @@ def test_of_the_best_phrases_the_one_whose_meaning_is_nearest_is_taken():
     assert named(texts, PASSWORD, likeness=likeness) == ["cancel_trip", "reset_password"]
     quoted = named(texts, PASSWORD, likeness=lambda phrases: np.ones((len(phrases), 2)))
     assert quoted == ["“cancel a trip”", "“reset my password”"], "no phrase means what they say"
+
+
+TARJETA = ["quiero bloquear mi tarjeta", "cómo puedo bloquear la tarjeta", "necesito bloquear mi tarjeta hoy"]
+RESERVA = ["quiero cancelar mi reserva", "cómo cancelar la reserva", "puedo cancelar una reserva en Madrid"]
+CARTE = ["je veux bloquer ma carte", "comment bloquer la carte", "je voudrais bloquer ma carte demain"]
+ANNULER = ["je veux annuler ma réservation", "comment annuler la réservation", "puis-je annuler une réservation"]
+FLUG = ["Ich möchte meinen Flug umbuchen", "Wie kann ich den Flug umbuchen?", "Bitte den Flug nach Rom umbuchen"]
+KENNWORT = ["Ich habe mein Kennwort vergessen", "Das Kennwort habe ich vergessen", "mein Kennwort ist vergessen"]
+
+
+def test_names_in_spanish_french_and_german_are_an_action_and_its_object():
+    assert named(TARJETA, RESERVA) == ["bloquear_tarjeta", "cancelar_reserva"]
+    assert named(CARTE, ANNULER) == ["bloquer_carte", "annuler_réservation"]
+    assert named(FLUG, KENNWORT) == ["flug_umbuchen", "kennwort_vergessen"]
+
+
+def test_times_places_people_and_order_numbers_are_in_no_name():
+    book = ["book a flight to Denver today", "book a flight from Denver", "please book my flight to Boston on Monday"]
+    call = ["i want to call Anna now", "please call Anna at home", "call Robert about order A4711", "call my brother"]
+    late = ["my parcel A4711 is late", "the parcel B12 is late today", "parcel A99x is late", "where is my late parcel"]
+    names = named(book * 3, call * 3, late * 3)
+    assert names[0] == "book_flight"
+    assert names[2] == "parcel_late"
+    assert not set("denver boston today monday robert a4711".split()) & set(words_of(" ".join(names)))
+
+
+def test_what_all_intents_share_is_in_no_name():
+    every = [[f"{text} with acme airline" for text in own] for own in (CANCEL, PASSWORD, BAGGAGE, RATE, TOP_UP)]
+    assert not {"acme", "airline"} & set(words_of(" ".join(named(*every)).replace("_", " ")))
 
 
 KARTE = ["wo ist meine karte", "meine karte ist nicht da", "ich habe die karte nicht", "karte verloren, was nun"]

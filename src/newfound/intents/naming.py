@@ -24,6 +24,7 @@ from newfound.model.types import Intent
 from newfound.text import words_of
 
 MAX_WORDS = 6  # of a quotation, and of a name from a language model
+INNER = "-'’.:"  # signs within words of a quotation
 MIN_WORDS_QUOTED = 3  # if any utterance has as many
 MAX_QUOTATIONS_COMPARED = 10
 MAX_NAME_LENGTH = 48  # characters
@@ -164,13 +165,14 @@ def _typical(
 
 def quotation(utterance: str, *, taken: Collection[str]) -> str:
     """Return the first words of an utterance in quotation marks, or `new_intent`, that is not taken."""
-    words = [word for part in redact(utterance).replace("/", " ").split() if (word := "".join(filter(_is_seen, part)))]
-    said = " ".join(words[:MAX_WORDS])[: MAX_NAME_LENGTH - 3].rstrip("-'’")
+    parts = ("".join(filter(_is_quoted, part)).strip(INNER) for part in redact(utterance).replace("/", " ").split())
+    words = list(filter(None, parts))
+    said = " ".join(words[:MAX_WORDS])[: MAX_NAME_LENGTH - 3].rstrip(INNER)
     cut = "…" if len(said) < len(" ".join(words)) else ""
     base, space = (f"“{said}{cut}”", " ") if words_of(said) else ("new_intent", "_")
     names = chain([base], (f"{base}{space}{number}" for number in count(2)))
     return next(name for name in names if name not in taken)
 
 
-def _is_seen(character: str) -> bool:
-    return unicodedata.category(character)[0] in "LMN" or character in "-'’"
+def _is_quoted(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LMN" or character in INNER
