@@ -149,13 +149,13 @@ def _names_in_one_language(
 def _typical(
     texts: Sequence[str], units_in: Mapping[str, Sequence[Unit]], likeness: Likeness | None, intent: int
 ) -> str:
-    """Return the text that says what most texts of an intent say, and not much else."""
+    """Return the text that says what most texts of an intent say in few words."""
     n = Counter(key for text in texts for key in {unit.key for unit in units_in[text]})
 
     def commonness(text: str) -> float:
         keys = {unit.key for unit in units_in[text]}
         is_poor = any(c.isdigit() for c in text) or len(text.split()) < MIN_WORDS_QUOTED
-        return sum(n[key] for key in keys) / (len(keys) + 1) - len(texts) * is_poor
+        return sum(n[key] for key in keys) / (len(text.split()) + 3) - len(texts) * is_poor
 
     best = sorted(dict.fromkeys(texts), key=lambda text: (-commonness(text), len(text), text))[:MAX_QUOTATIONS_COMPARED]
     if likeness is None or len(best) < 2:

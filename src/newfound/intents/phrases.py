@@ -186,7 +186,9 @@ class PhraseNames:
         roles = [_role(unit) for unit in phrase]
         if "action" in roles and len(set(roles)) > 1:
             return "action object" if roles[0] == "action" else "object action"
-        if roles[-1] == "state" or not self._knows_roles:
+        if not self._knows_roles:
+            return "action object"
+        if roles[-1] == "state":
             return "state"
         return "together" if phrase[-2:] in self._counts[i].adjacent else "pair"
 
