@@ -110,32 +110,24 @@ def everyday_groups(corpus: str) -> Groups:
         for row in csv.DictReader(file):
             if row["label"] and row.get("language", LANGUAGE) in (LANGUAGE, ""):
                 texts.setdefault(row["label"], []).append(row["text"])
-    texts = {label: list(dict.fromkeys(own))[:MAX_TEXTS] for label, own in texts.items()}
-    return [label for label, own in texts.items() if len(own) >= MIN_TEXTS], [
-        own for own in texts.values() if len(own) >= MIN_TEXTS
-    ]
+    texts = {label: own[:MAX_TEXTS] for label, own in texts.items() if len(own) >= MIN_TEXTS}
+    return list(texts), list(texts.values())
 
 
 def likeness_to(texts: Sequence[Sequence[str]], encoder: Encoder) -> Likeness:
     """Return how near phrases are to the utterances of each intent."""
     centres = np.stack([encoded(own, encoder).mean(0) for own in texts])
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
-
-    def likeness(phrases: Sequence[str]) -> npt.NDArray[np.float32]:
-        near: npt.NDArray[np.float32] = encoded(phrases, encoder) @ centres.T
-        return near
-
-    return likeness
+    return lambda phrases: encoded(phrases, encoder) @ centres.T
 
 
 def measure(task: DiscoveryTask, encoder: Encoder, *, found: bool) -> dict[str, object]:
     """Name the new intents of a task by counts alone and with vectors, and score the names."""
     gold, texts = found_groups(task, encoder) if found else gold_groups(task, task.new)
     known, others = gold_groups(task, task.known)
-    likeness = likeness_to(texts, encoder)
+    likenesses = (None, likeness_to(texts, encoder))
     names = {
-        "words": name_intents(texts, taken=known, others=others),
-        "vectors": name_intents(texts, taken=known, others=others, likeness=likeness),
+        w: name_intents(texts, taken=known, others=others, likeness=x) for w, x in zip(WAYS, likenesses, strict=True)
     }
     return {
         "task": task.name,

@@ -59,17 +59,7 @@ def test_two_intents_never_get_the_same_name(endpoint):
     assert names(endpoint) == ["pay_bill", "ask_help", "tap_water", "move_house"]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "I would rather not. Here is why:\n...",
-        '{"name": "..."}',
-        '{"name": 3}',
-        '{"name": "cancel_booking"}',
-        "{",
-        "12",
-    ],
-)
+@pytest.mark.parametrize("answer", 'No:\n...~{"name": "..."}~{"name": 3}~{"name": "cancel_booking"}~{~12'.split("~"))
 def test_an_unusable_answer_keeps_the_name_without_a_model(endpoint, answer):
     endpoint.answer = says(answer)
     assert names(endpoint) == [intent.name for intent in INTENTS]
@@ -85,14 +75,13 @@ def test_failure_keeps_the_names_and_says_so_once(endpoint, answer):
 
 def test_a_users_namer_names_new_intents_and_may_keep_a_name():
     facts, told = facts_of_new(INTENTS, NEIGHBOURS), []
-    assert [(of.intent.name, [other.name for other in of.similar]) for of in facts] == [
-        ("credit_back", ["pay_bill", "tap_water"]),
-        ("tap_water", ["credit_back"]),
+    assert [f"{of.intent.name} {of.similar[0].name}" for of in facts] == [
+        "credit_back pay_bill",
+        "tap_water credit_back",
     ]
     names = {"credit_back": " Ask for a refund\n", "tap_water": None}
-    assert renamed(INTENTS, facts, lambda of: names[of.intent.name], warn=told.append) == [
-        *("pay_bill", "Ask for a refund", "tap_water", "move_house"),
-    ]
+    named = renamed(INTENTS, facts, lambda of: names[of.intent.name], warn=told.append)
+    assert named == ["pay_bill", "Ask for a refund", "tap_water", "move_house"]
     for useless in ("", "Bill pay", "pay_bills", "x" * 201, "a\u202eb"):
         assert renamed(INTENTS, facts, lambda of, name=useless: name, warn=told.append)[1] == "credit_back", useless
     assert not told

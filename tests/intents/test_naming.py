@@ -77,28 +77,15 @@ def named(*intents, **options):
 LOGIN = ["i can't log in to my account", "unable to log in to the account", "i cannot log in", "why can't i log in"]
 WORKS = ["my card is not working", "the card doesn't work", "this card won't work", "my new card isn't working"]
 DECLINED = ["my card was declined", "why was the card declined", "they declined it", "the card has been declined"]
-RATE = [
-    "what is the exchange rate",
-    "is the exchange rate good",
-    "tell me the exchange rates",
-    "which exchange rate is it",
-]
-TOP_UP = [
-    "i want to top up by cheque",
-    "can i top up with a cheque",
-    "how do i top up by cheque",
-    "my top-up by cheque",
-]
+RATE = "what is the exchange rate; is the exchange rate good; tell me the exchange rates; which rate is it".split(";")
+TOP_UP = "i want to top up by cheque; can i top up with a cheque; how do i top up by cheque; my top-up by cheque".split(
+    ";"
+)
 
 
 def test_names_have_particles_negations_and_what_is_the_matter():
-    assert named(LOGIN, WORKS, DECLINED, RATE, TOP_UP) == [
-        "not_log_in_account",
-        "card_not_work",
-        "card_declined",
-        "exchange_rate",
-        "top_up_cheque",
-    ]
+    names = " ".join(named(LOGIN, WORKS, DECLINED, RATE, TOP_UP))
+    assert names == "not_log_in_account card_not_work card_declined exchange_rate top_up_cheque"
 
 
 DISPLAY = ["my smart meter has a blank display", "the smart meter display is blank", "smart meter with a dead display"]
@@ -140,12 +127,11 @@ def test_every_intent_gets_a_name_of_its_own(words):
 
 def test_of_the_best_phrases_the_one_whose_meaning_is_nearest_is_taken():
     texts = ["please cancel my booking", "cancel the booking", "i must cancel my trip", "cancel a trip"]
-
-    def likeness(phrases):
-        return np.array([[9.0 * (p == "cancel trip"), 9.0 * (p == "reset password")] for p in phrases])
-
+    wanted = ["cancel trip", "reset password"]
     assert named(texts, PASSWORD) == ["cancel_booking", "reset_password"]
-    assert named(texts, PASSWORD, likeness=likeness) == ["cancel_trip", "reset_password"]
+    assert named(
+        texts, PASSWORD, likeness=lambda phrases: 9.0 * np.array([[p == w for w in wanted] for p in phrases])
+    ) == ["cancel_trip", "reset_password"]
     quoted = named(texts, PASSWORD, likeness=lambda phrases: np.ones((len(phrases), 2)))
     assert quoted == ["“cancel a trip”", "“reset my password”"], "no phrase means what they say"
 
@@ -166,12 +152,10 @@ def test_names_in_spanish_french_and_german_are_an_action_and_its_object():
 
 def test_times_places_people_and_order_numbers_are_in_no_name():
     book = ["book a flight to Denver today", "book a flight from Denver", "please book my flight to Boston on Monday"]
-    call = ["i want to call Anna now", "please call Anna at home", "call Robert about order A4711", "call my brother"]
+    call = ["i want to call Anna now", "please call Paul at home", "call Robert about order A4711", "call my brother"]
     late = ["my parcel A4711 is late", "the parcel B12 is late today", "parcel A99x is late", "where is my late parcel"]
-    names = named(book * 3, call * 3, late * 3)
-    assert names[0] == "book_flight"
-    assert names[2] == "parcel_late"
-    assert not set("denver boston today monday robert a4711".split()) & set(words_of(" ".join(names)))
+    assert [named(book * 3, call * 3, late * 3)[i] for i in (0, 2)] == ["book_flight", "parcel_late"]
+    assert not set("anna paul robert a4711 now".split()) & set(words_of(named(book * 3, call * 3, late * 3)[1]))
 
 
 def test_what_all_intents_share_is_in_no_name():

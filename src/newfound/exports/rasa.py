@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 
 from newfound.data.corpus import Corpus
-from newfound.exports.common import QUOTED, Project, by_intent, one_line, plain_names
+from newfound.exports.common import Project, by_intent, one_line
 
 
 def to_rasa(corpus: Corpus, project: Project) -> bytes:
@@ -20,14 +19,6 @@ def to_rasa(corpus: Corpus, project: Project) -> bytes:
         lines += [f"- intent: {_quote(intent)}", "  examples: |"]
         lines += ["    - " + re.sub(r"\](?=[({\[])", "] ", text) for text in texts]
     return ("\n".join(lines) + "\n").encode()
-
-
-def names_without_slash(intents: Sequence[str]) -> dict[str, str]:
-    """Return a name for each intent that Rasa reads as one intent, without slashes and quotation marks.
-
-    Rasa takes what follows a slash for the response to choose: `faq/hours` is the intent `faq`.
-    """
-    return plain_names(intents, f"{QUOTED}|/")
 
 
 def _quote(name: str) -> str:

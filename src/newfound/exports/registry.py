@@ -10,16 +10,17 @@ import re
 import zipfile
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from newfound.data.corpus import Corpus
 from newfound.errors import SettingsError, TargetExists
 from newfound.exports.botpress import to_botpress
 from newfound.exports.clu import to_clu
-from newfound.exports.common import Project, plain_names
+from newfound.exports.common import QUOTED, Project, plain_names
 from newfound.exports.dialogflow import to_dialogflow_cx, to_dialogflow_es
 from newfound.exports.label_studio import to_label_studio
-from newfound.exports.rasa import names_without_slash, to_rasa
+from newfound.exports.rasa import to_rasa
 from newfound.exports.semantic_router import to_semantic_router
 from newfound.exports.tables import DATASET_FILES, to_csv, to_csv_safe, to_datasets, to_jsonl, to_parquet
 from newfound.files import folder_atomically, write_atomically
@@ -44,8 +45,10 @@ class ExportFormat:
         return self.write(replace(corpus, labels=labels), replace(project, descriptions=descriptions))
 
 
+# Rasa takes what follows a slash for the response to choose: `faq/hours` is the intent `faq`.
+without_slash = partial(plain_names, pattern=f"{QUOTED}|/")
 EXPORTS: dict[str, ExportFormat] = {
-    "rasa": ExportFormat("Rasa", "NLU training data", ".yml", to_rasa, names=names_without_slash),
+    "rasa": ExportFormat("Rasa", "NLU training data", ".yml", to_rasa, names=without_slash),
     "dialogflow-es": ExportFormat(
         "Dialogflow ES", "an agent, for “Import from zip”", ".zip", to_dialogflow_es, names=plain_names
     ),

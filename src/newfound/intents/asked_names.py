@@ -10,8 +10,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from newfound.intents.naming import MAX_NAME_LENGTH, MAX_WORDS, Namer, NamingFacts, base_of
-from newfound.intents.phrases import NEGATIONS
+from newfound.intents.naming import MAX_NAME_LENGTH, MAX_WORDS, Namer, NamingFacts
+from newfound.intents.phrases import NEGATIONS, base_of
 from newfound.llm.asking import LanguageModel, message_of
 from newfound.model.types import Intent
 from newfound.text import words_of

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from newfound.data.redact import redact
 from newfound.encoders.languages import UNKNOWN
 from newfound.intents.languages import LanguageWords, in_one_language, languages_of
-from newfound.intents.phrases import Likeness, PhraseNames, Unit, units_of
+from newfound.intents.phrases import Likeness, PhraseNames, Unit, bag_of, units_of
 from newfound.intents.roles import WordRoles
 from newfound.model.types import Intent
 from newfound.text import words_of
@@ -70,19 +70,10 @@ def renamed(
         except Exception as error:  # of a user's function, after a fit that may have taken hours
             warn(f"naming {of.intent.name} failed ({type(error).__name__}: {error}); the names stay as they were")
             break
-        taken = [_bag(other) for own, other in names.items() if own != of.intent.name]
-        if 0 < len(name) <= MAX_LENGTH_OF_A_USERS_NAME and name.isprintable() and _bag(name) not in taken:
+        taken = [bag_of(other) for own, other in names.items() if own != of.intent.name]
+        if 0 < len(name) <= MAX_LENGTH_OF_A_USERS_NAME and name.isprintable() and bag_of(name) not in taken:
             names[of.intent.name] = name
     return list(names.values())
-
-
-def base_of(word: str) -> str:
-    """Return one form for all forms of a word; it need not be a word."""
-    return f"{word[:-3]}y" if word.endswith("ies") else word.rstrip("s") or word
-
-
-def _bag(name: str) -> list[str]:
-    return sorted(map(base_of, words_of(name.replace("_", " ")))) or [name]
 
 
 def name_intents(

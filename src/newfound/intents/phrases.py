@@ -103,6 +103,7 @@ class _Counts:
         self._rows: defaultdict[str, set[int]] = defaultdict(set)
         self.pairs: Counter[Phrase] = Counter()
         self.adjacent: set[Phrase] = set()
+        self.triples_with: defaultdict[Phrase, Counter[Phrase]] = defaultdict(Counter)  # by two of their units
         for row, units in enumerate(utterances):
             for unit in units:
                 self._rows[unit.key].add(row)
@@ -110,6 +111,11 @@ class _Counts:
             near = [(a, b) for a, b in combinations(units, 2) if b.position - a.position <= MAX_WORDS_APART]
             self.pairs.update({(a.key, b.key) for a, b in near if a.key != b.key})
             self.adjacent.update((a.key, b.key) for a, b in near if b.position - a.position == 1)
+            for i in range(len(units) - 2):
+                a, b, c = (unit.key for unit in units[i : i + 3])
+                if len({a, b, c}) == 3 and units[i + 2].position - units[i].position <= MAX_WORDS_APART:
+                    for pair in ((a, b), (a, c), (b, c)):
+                        self.triples_with[pair][a, b, c] += 1
         self.least = max(MIN_TEXTS, MIN_SHARE_OF_TEXTS * self.size)  # utterances with it, for a name
 
     def share(self, *phrase: str) -> float:
@@ -147,11 +153,11 @@ class PhraseNames:
         values, least = self._values(likeness)
         ranked = [sorted(own, key=lambda name: (-own[name], name)) for own in values]
         names: list[str | None] = [None] * self._n
-        used = {_bag(name) for name in taken}
+        used = {bag_of(name) for name in taken}
         for i in sorted(range(self._n), key=lambda i: -max(values[i].values(), default=0.0)):
-            good = (name for name in ranked[i] if values[i][name] >= least and _bag(name) not in used)
+            good = (name for name in ranked[i] if values[i][name] >= least and bag_of(name) not in used)
             names[i] = next(good, None)
-            used.add(_bag(names[i] or ""))
+            used.add(bag_of(names[i] or ""))
         return names
 
     def _values(self, likeness: Likeness | None) -> tuple[list[dict[str, float]], float]:
@@ -223,8 +229,10 @@ class PhraseNames:
 
         for pair in sorted(pairs, key=lambda pair: (rank(pair), pair))[:MAX_CANDIDATES]:
             yield pair
-            whole = self._whole(i, pair)
-            if len(whole) > 2 and all(unit in telling for unit in whole) and counts.is_frequent(*whole):
+            triples = (t for t in counts.triples_with[pair] if all(unit in telling for unit in t))
+            whole = max(triples, key=lambda t: (counts.triples_with[pair][t], t), default=pair)
+            enough = MIN_SHARE_OF_THIRD_UNIT * counts.pairs[pair]
+            if counts.triples_with[pair][whole] >= enough and counts.is_frequent(*whole):
                 yield whole
         for unit in sorted(units, key=lambda unit: (-telling[unit], unit))[:3]:
             yield (unit,)
@@ -234,31 +242,15 @@ class PhraseNames:
         is_about_it = _role(unit) != "name" or self._counts[i].share(unit) >= MIN_SHARE_OF_ONE_CASE
         return is_about_it and unit not in self._shared
 
-    def _whole(self, i: int, pair: Phrase) -> Phrase:
-        """Return a pair with the third unit that most utterances with the pair have beside it."""
-        beside: Counter[Phrase] = Counter()
-        n = 0
-        for units in self._counts[i].utterances:
-            keys = [unit.key for unit in units]
-            if pair[0] not in keys or pair[1] not in keys[keys.index(pair[0]) :]:
-                continue
-            first = keys.index(pair[0])
-            second = keys.index(pair[1], first)
-            n += 1
-            triples = set()
-            if first > 0 and units[first].position - units[first - 1].position == 1:
-                triples.add((keys[first - 1], *pair))
-            if second - first == 2:
-                triples.add((pair[0], keys[first + 1], pair[1]))
-            if second + 1 < len(units) and units[second + 1].position - units[second].position <= 2:
-                triples.add((*pair, keys[second + 1]))
-            beside.update(phrase for phrase in triples if len(set(phrase)) == 3)
-        phrase, count = max(beside.items(), key=lambda item: (item[1], item[0]), default=(pair, 0))
-        return phrase if count >= max(MIN_TEXTS, MIN_SHARE_OF_THIRD_UNIT * n) else pair
+
+def base_of(word: str) -> str:
+    """Return one form for all forms of a word; it need not be a word."""
+    return f"{word[:-3]}y" if word.endswith("ies") else word.rstrip("s") or word
 
 
-def _bag(name: str) -> frozenset[str]:
-    return frozenset(words_of(name.replace("_", " ")))
+def bag_of(name: str) -> frozenset[str]:
+    """Return what is equal for names of the same words in another order or number."""
+    return frozenset(map(base_of, words_of(name.replace("_", " ")))) or frozenset([name])
 
 
 def _neighbours(counts: Sequence[_Counts], n: int) -> list[list[int]]:
