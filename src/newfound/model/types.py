@@ -135,6 +135,11 @@ class Intent:
         return not self.known or self.accepted
 
 
+def unquoted_name(intent: Intent) -> str:
+    """Return the name of an intent, or another one if it quotes an utterance: for models without utterances."""
+    return "_".join((*intent.keywords[:2], intent.id)) if intent.name.startswith("“") else intent.name
+
+
 def one_sentence(text: str) -> str:
     """Return the longest sentence of a text, masked and without a greeting before it."""
     sentences = re.split(r"(?<=[.?!…])\s+", " ".join(redact(text[:MAX_TEXT_DESCRIBED]).split()))
