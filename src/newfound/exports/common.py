@@ -72,11 +72,7 @@ def file_name(intent: str) -> str:
 
 
 def plain_names(intents: Sequence[str], pattern: str = QUOTED) -> dict[str, str]:
-    """Return a name for each intent of which a platform takes every character, and which no other intent has.
-
-    What the pattern finds, and spaces beside it, become underscores; a name that another intent has gets a suffix that
-    is the same in every export.
-    """
+    """Return names without what a pattern finds; one that another intent has gets a suffix that stays the same."""
     names: dict[str, str] = {}
     taken = {intent for intent in intents if not re.search(pattern, intent)}
     for intent in intents:

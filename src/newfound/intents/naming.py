@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
 
-import numpy as np
-import numpy.typing as npt
-
 from newfound.data.redact import redact
 from newfound.encoders.languages import UNKNOWN
 from newfound.intents.languages import LanguageWords, in_one_language, languages_of
@@ -103,16 +100,12 @@ def name_intents(
         rows = [i for i in range(len(texts)) if spoken[i].language == spoken_language]
         in_others = [in_one_language(own, spoken_language) for own in others]
         known = [own.texts for own in in_others if own.language == spoken_language]
-        near = None if likeness is None else partial(_likeness_of_some, likeness, rows)
+        near = None if likeness is None else partial(lambda own, phrases: likeness(phrases)[:, own], rows)
         own_names = _names_in_one_language([spoken[i].texts for i in rows], used, known, near)
         for i, name in zip(rows, own_names, strict=True):
             names[i] = name
         used.update(own_names)
     return names
-
-
-def _likeness_of_some(likeness: Likeness, intents: Sequence[int], phrases: Sequence[str]) -> npt.NDArray[np.float32]:
-    return likeness(phrases)[:, list(intents)]
 
 
 def _names_in_one_language(
@@ -156,14 +149,11 @@ def _typical(
 
 def quotation(utterance: str, *, taken: Collection[str]) -> str:
     """Return the first words of an utterance in quotation marks, or `new_intent`, that is not taken."""
-    parts = ("".join(filter(_is_quoted, part)).strip(INNER) for part in redact(utterance).replace("/", " ").split())
-    words = list(filter(None, parts))
+    text = " ".join(redact(utterance).replace("/", " ").split())
+    seen = "".join(c for c in text if c == " " or c in INNER or unicodedata.category(c)[0] in "LMN")
+    words = [word for part in seen.split() if (word := part.strip(INNER))]
     said = " ".join(words[:MAX_WORDS])[: MAX_NAME_LENGTH - 3].rstrip(INNER)
     cut = "…" if len(said) < len(" ".join(words)) else ""
     base, space = (f"“{said}{cut}”", " ") if words_of(said) else ("new_intent", "_")
     names = chain([base], (f"{base}{space}{number}" for number in count(2)))
     return next(name for name in names if name not in taken)
-
-
-def _is_quoted(character: str) -> bool:
-    return unicodedata.category(character)[0] in "LMN" or character in INNER

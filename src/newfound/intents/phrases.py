@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -69,7 +70,7 @@ def units_of(words: LanguageWords, texts: Sequence[str], roles: WordRoles) -> di
         pairs = pairwise(said_in[text])
         with_particle.update(pair for pair in pairs if pair[1] in PARTICLES and pair[0] not in FILLERS)
     phrasal = {pair for pair, n in with_particle.items() if n >= max(MIN_TEXTS, said[pair[0]] / 2)}
-    units: dict[str, list[Unit]] = {text: [] for text in texts}
+    units, role_of = {text: list[Unit]() for text in texts}, cache(roles.role)
     for text, row in said_in.items():
         content = set(words.content(text)) - NEGATIONS
         for i, word in enumerate(row):
@@ -77,7 +78,7 @@ def units_of(words: LanguageWords, texts: Sequence[str], roles: WordRoles) -> di
                 continue
             after = f"_{row[i + 1]}" if tuple(row[i : i + 2]) in phrasal else ""
             before = "not_" if _is_negated(row, i) else ""
-            role = "state" if before else "name" if roles.is_of_one_case(word) else roles.role(word)
+            role = "state" if before else "name" if roles.is_of_one_case(word) else role_of(word)
             key = f"{before}{roles.stem(word)}{after}/{role}"
             units[text].append(Unit(key, before + word + after, i))
     return units
@@ -146,10 +147,7 @@ class PhraseNames:
         self._shared = {u for u, own in shares.items() if sum(s >= MIN_SHARE_IF_SHARED for s in own) >= half}
 
     def names(self, taken: Collection[str], likeness: Likeness | None = None) -> list[str | None]:
-        """Return one name for each intent that is not taken; None for an intent that has no good one of its own.
-
-        Without the likeness of phrases to the utterances, counts alone decide.
-        """
+        """Return one name for each intent that is not taken; None for an intent that has no good one of its own."""
         values, least = self._values(likeness)
         ranked = [sorted(own, key=lambda name: (-own[name], name)) for own in values]
         names: list[str | None] = [None] * self._n
@@ -223,11 +221,10 @@ class PhraseNames:
         units = [unit for unit in counts.forms if counts.is_frequent(unit) and self._is_allowed(i, unit)]
         telling = {unit: self._telling(i, unit) for unit in units}
         pairs = [p for p, n in counts.pairs.items() if n >= counts.least and p[0] in telling and p[1] in telling]
-
-        def rank(pair: Phrase) -> float:
-            return -math.sqrt(counts.pairs[pair] / counts.size) * (telling[pair[0]] + telling[pair[1]])
-
-        for pair in sorted(pairs, key=lambda pair: (rank(pair), pair))[:MAX_CANDIDATES]:
+        value = {
+            pair: math.sqrt(counts.pairs[pair] / counts.size) * (telling[pair[0]] + telling[pair[1]]) for pair in pairs
+        }
+        for pair in sorted(pairs, key=lambda pair: (-value[pair], pair))[:MAX_CANDIDATES]:
             yield pair
             triples = (t for t in counts.triples_with[pair] if all(unit in telling for unit in t))
             whole = max(triples, key=lambda t: (counts.triples_with[pair][t], t), default=pair)

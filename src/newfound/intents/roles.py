@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from functools import cache
 from importlib import resources
 from typing import Literal
 
@@ -62,7 +61,6 @@ class WordRoles:
         is_cased = 2 * capitalised.total() < inside.total() or language == "German"
         named = {word for word, n in inside.items() if is_cased and capitalised[word] >= MIN_SHARE_CAPITALISED * n}
         self._nouns, self._names = (named, set[str]()) if language == "German" else (set[str](), named)
-        self._role = cache(self._find_role)
 
     def stem(self, word: str) -> str:
         """Return what the forms of a word have in common."""
@@ -74,11 +72,8 @@ class WordRoles:
 
     def role(self, word: str) -> Role:
         """Return the role that a word mostly has; an empty text if nothing tells it."""
-        return "" if self._cues is None else self._role(word)
-
-    def _find_role(self, word: str) -> Role:
-        if word in self._nouns:
-            return "object"
+        if self._cues is None or word in self._nouns:
+            return "" if self._cues is None else "object"
         before = self._before[word]
         counts = {role: sum(before[w] for w in words) for role, words in self._sets.items()}
         if self._infinitive.fullmatch(word):
