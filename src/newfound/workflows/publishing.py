@@ -96,9 +96,7 @@ def push(
         staged = Path(temporary)
         about = _stage(Path(model), staged, with_utterances=with_utterances)
         if not (staged / CARD_FILE).exists():
-            intents = [
-                i if with_utterances else replace(i, name=unquoted_name(i)) for i in read_intents(model, encoder)
-            ]
+            intents = [replace(i, name=unquoted_name(i)) for i in read_intents(model, encoder)]
             card = model_card(about, intents, address)
             (staged / CARD_FILE).write_text(card, encoding="utf-8")
         if get_token() is None:
