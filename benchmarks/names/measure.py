@@ -3,6 +3,8 @@
     python -m benchmarks.names.measure fresh    # partitions on which rules may be chosen; prints the names
     python -m benchmarks.names.measure splits found   # the published splits; writes names.json beside this file
     python -m benchmarks.names.measure table    # the table of docs/names.md from names.json
+    python -m benchmarks.names.measure corpora  # names of six everyday corpora; writes corpora.json
+    python -m benchmarks.names.measure list     # the list of docs/names.md from corpora.json
 
 The utterances of each new intent are those of the training data by their gold label, so that only the naming is
 measured; with `found`, they are those of the clusters that a quick consensus finds, and the gold name is that of the
@@ -11,7 +13,10 @@ label which most utterances of a cluster have. Known intents are there as other 
 
 from __future__ import annotations
 
+import csv
 import json
+import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,12 +31,15 @@ from newfound.data.task import DiscoveryTask
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, load_encoder
 from newfound.intents.naming import name_intents
+from newfound.intents.phrases import Likeness
 from newfound.paths import feature_cache_dir
 
-RESULT = Path(__file__).with_name("names.json")
+RESULT, EVERYDAY = (Path(__file__).with_name(name) for name in ("names.json", "corpora.json"))
 BENCHMARKS = ("GID-SD", "GID-CD", "GID-MD")
 SPLITS = (1, 2, 3)
 FRESH_SEEDS = (1000, 1001, 1002)
+CORPORA = ("hint3-curekart", "hint3-sofmattress", "dstc11-insurance", "dstc11-banking", "snips", "xsid")
+LANGUAGE, MIN_TEXTS, MAX_TEXTS = "de", 5, 300  # of xSID; of an intent
 METRICS = ("similarity", "nearest", "words", "exact")
 LETTERS_COMPARED = 5
 WAYS = ("words", "vectors")
@@ -70,7 +78,7 @@ def found_groups(task: DiscoveryTask, encoder: Encoder) -> Groups:
 
 def words_of_name(name: str) -> set[str]:
     """Return the words of a name, cut so that forms of one word count as the same."""
-    return {word[:LETTERS_COMPARED].rstrip("s") for word in name.lower().replace("_", " ").split()}
+    return {word[:LETTERS_COMPARED].rstrip("s") for word in re.sub("[_“”…]", " ", name.lower()).split()}
 
 
 def scores(names: Sequence[str], gold: Sequence[str], all_gold: Sequence[str], encoder: Encoder) -> dict[str, float]:
@@ -95,20 +103,31 @@ def encoded(names: Sequence[str], encoder: Encoder) -> npt.NDArray[np.float32]:
     return unit
 
 
+def everyday_groups(corpus: str) -> Groups:
+    """Return the utterances of the intents of an everyday corpus, by their gold label."""
+    texts: dict[str, list[str]] = {}
+    with (Path(os.environ["NEWFOUND_DATA"]) / "more" / f"{corpus}.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["label"] and row.get("language", LANGUAGE) in (LANGUAGE, ""):
+                texts.setdefault(row["label"], []).append(row["text"])
+    texts = {label: own[:MAX_TEXTS] for label, own in texts.items() if len(own) >= MIN_TEXTS}
+    return list(texts), list(texts.values())
+
+
+def likeness_to(texts: Sequence[Sequence[str]], encoder: Encoder) -> Likeness:
+    """Return how near phrases are to the utterances of each intent."""
+    centres = np.stack([encoded(own, encoder).mean(0) for own in texts])
+    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    return lambda phrases: encoded(phrases, encoder) @ centres.T
+
+
 def measure(task: DiscoveryTask, encoder: Encoder, *, found: bool) -> dict[str, object]:
     """Name the new intents of a task by counts alone and with vectors, and score the names."""
     gold, texts = found_groups(task, encoder) if found else gold_groups(task, task.new)
     known, others = gold_groups(task, task.known)
-    centres = np.stack([encoded(own, encoder).mean(0) for own in texts])
-    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
-
-    def likeness(phrases: Sequence[str]) -> npt.NDArray[np.float32]:
-        near: npt.NDArray[np.float32] = encoded(phrases, encoder) @ centres.T
-        return near
-
+    likenesses = (None, likeness_to(texts, encoder))
     names = {
-        "words": name_intents(texts, taken=known, others=others),
-        "vectors": name_intents(texts, taken=known, others=others, likeness=likeness),
+        w: name_intents(texts, taken=known, others=others, likeness=x) for w, x in zip(WAYS, likenesses, strict=True)
     }
     return {
         "task": task.name,
@@ -138,7 +157,17 @@ def main(command: str, *options: str) -> None:
     if command == "table":
         print("\n".join(table(json.loads(RESULT.read_text()))))
         return
+    if command == "list":
+        for found in json.loads(EVERYDAY.read_text()):
+            print(f"**{found['corpus']}**: " + "; ".join(f"{gold}: `{name}`" for gold, name in found["names"]) + "\n")
+        return
     encoder = load_encoder("minilm", cache=FeatureCache(feature_cache_dir()))
+    if command == "corpora":
+        groups = {corpus: everyday_groups(corpus) for corpus in CORPORA}
+        named = {c: name_intents(own, likeness=likeness_to(own, encoder)) for c, (_, own) in groups.items()}
+        lists = [{"corpus": c, "names": list(zip(groups[c][0], names, strict=True))} for c, names in named.items()]
+        EVERYDAY.write_text(json.dumps(list(map(with_code_hash, lists)), indent=1, ensure_ascii=False) + "\n")
+        return
     found = [False, True] if "found" in options else [False]
     if command == "fresh":
         sets = [(name, seed) for name in ("banking77", "clinc150") for seed in FRESH_SEEDS]

@@ -234,6 +234,9 @@ def test_a_model_without_utterances_holds_none(tmp_path, tiny_folder):
     written = (tmp_path / "m" / "model.json").read_text()
     assert not [text for text in [t for t, _ in known] + logs if text in written]
     intents = json.loads(written)["intents"]
+    assert any(intent.name.startswith("“") for intent in done.intents)
+    assert "“" not in written
+    assert "\\u201c" not in written
     assert all(intent["exemplars"] == intent["border"] == [] for intent in intents)
     assert all(intent["keywords"] for intent in intents)
     assert newfound("inspect", tmp_path / "m").returncode == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import uuid
 import zipfile
 
@@ -64,7 +65,7 @@ def test_parquet_is_imported_again(tmp_path):
 def test_rasa_survives_any_text(texts):
     """Line ends, quotes, brackets, control characters: YAML stays YAML, one example a line."""
     printable = ["".join(c for c in text if c.isprintable()).strip() or "x" for text in texts]
-    content = EXPORTS["rasa"].write(Corpus.of(printable, ["a"] * len(printable)), Project())
+    content = EXPORTS["rasa"].content(Corpus.of(printable, ["a"] * len(printable)), Project())
     (block,) = yaml.safe_load(content)["nlu"]
     lines = block["examples"].splitlines()
     assert len(lines) == len(by_intent(Corpus.of(printable, ["a"] * len(printable)))["a"])
@@ -258,13 +259,34 @@ def test_an_emoji_in_a_label_survives_in_a_dataset(tmp_path):
 def test_a_slash_in_a_label_does_not_make_a_response_selector_of_it():
     intents = ["faq/hours", "faq_hours", "faq/hours/now", "plain"]
     corpus = Corpus.of(list("abcd"), intents)
-    names = [block["intent"] for block in yaml.safe_load(EXPORTS["rasa"].write(corpus, Project()))["nlu"]]
+    names = [block["intent"] for block in yaml.safe_load(EXPORTS["rasa"].content(corpus, Project()))["nlu"]]
     assert len(set(names)) == 4
     assert not any("/" in name for name in names)
     assert {"faq_hours", "faq_hours_now", "plain"} < set(names)
     renamed = renamed_intents(EXPORTS["rasa"], corpus)
     assert set(renamed) == {"faq/hours", "faq/hours/now"}
     assert set(renamed.values()) <= set(names)
+
+
+@pytest.mark.parametrize("format", EXPORTS)
+def test_a_quotation_as_a_name_is_kept_or_gets_a_safe_form(format):
+    quoted = "“Where is my card…”"
+    corpus, chosen = Corpus.of(list("abc"), [quoted, "where_is_my_card", "“…”"]), EXPORTS[format]
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    content = chosen.content(corpus, Project(descriptions={quoted: "Where is it?"}))
+    names = renamed_intents(chosen, corpus)
+    if chosen.names is None:
+        assert not names
+        return
+    assert re.fullmatch(r"where_is_my_card_\w{6}", names[quoted]), "another intent has the name without the marks"
+    assert re.fullmatch(r"intent_\w{6}", names["“…”"])
+    if format == "dialogflow-es":
+        archive = zipfile.ZipFile(io.BytesIO(content))
+        content = b"".join(map(archive.read, archive.namelist()))
+    assert not re.search("[“”…]", content.decode())
+    assert names[quoted] in content.decode()
+    assert ("Where is it?" in content.decode()) == (format == "dialogflow-cx")
 
 
 # labelstud.io, "Label Studio Task Format" and "Import pre-annotated data": a list of tasks with `data`, and results of
@@ -309,14 +331,14 @@ def test_label_studio_gets_annotations_and_predictions():
 def test_semantic_router_gets_a_file_for_load_router():
     """The keys are those of semantic-router 1.1.1 (`semantic_router/config.py`), which refuses any other at the top."""
     corpus = Corpus.of(["pay", "pay\nnow", "move", "nothing"], ["a", "a", "b", None])
-    project = Project("bot", "en", "owner/encoder", {"b": "new"}, {"a": 0.62})
+    project = Project("bot", "en", "owner/encoder", {"b": "new"}, {"a": 0.62}, {"b": "I move."})
     config = json.loads(EXPORTS["semantic-router"].write(corpus, project))
     assert config == {
         "router_type": "indexed",
         "encoder": {"type": "local", "name": "owner/encoder"},
         "routes": [
             {"name": "a", "utterances": ["pay", "pay now"], "metadata": {"status": "known", "threshold": 0.62}},
-            {"name": "b", "utterances": ["move"], "metadata": {"status": "new"}},
+            {"name": "b", "utterances": ["move"], "description": "I move.", "metadata": {"status": "new"}},
         ],
     }
 

@@ -6,6 +6,7 @@ import pytest
 from server import says, serving
 
 from newfound.intents.asked_names import ask_for_names, prompt_for
+from newfound.intents.naming import NamingFacts, facts_of_new
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import MAX_LENGTH_READ, MAX_MESSAGE_LENGTH, LanguageModel, message_of
 from newfound.llm.labels import short_labels
@@ -29,7 +30,7 @@ def asked_in_every_way(endpoint, text, **settings):
     with LanguageModel(settings, warn=lambda message: None, sleep=lambda _: None) as llm:
         short_labels([text], llm)
         ModelAnnotator(llm).answer(PosedQuestion(text, ((text,),)))
-        ask_for_names(intents, llm, neighbours=[[1], [0]])
+        ask_for_names(facts_of_new(intents, [[1], [0]]), llm)
     return endpoint.prompts
 
 
@@ -73,7 +74,7 @@ def named_with_personal_words(endpoint, **settings):
     ]
     settings = LanguageModelSettings(endpoint.url, "m", remember=False, at_once=1, **settings)
     with LanguageModel(settings, warn=lambda message: None, sleep=lambda _: None) as llm:
-        ask_for_names(intents, llm, neighbours=[[1, 2, 3]] * 4)
+        ask_for_names(facts_of_new(intents, [[1, 2, 3]] * 4), llm)
     return endpoint.prompts
 
 
@@ -94,11 +95,13 @@ def test_without_masks_keywords_and_names_are_sent_as_they_are(endpoint):
 
 def test_a_similar_intent_of_whose_name_nothing_is_left_is_told_by_its_messages():
     similar = Intent("anna_schmidt", False, 1, (f"it is {ADDRESS}",))
-    prompt = prompt_for(Intent("open", False, 1, ("what",)), [similar])
+    prompt = prompt_for(NamingFacts(Intent("open", False, 1, ("what",)), (similar,)))
     assert "\n- it is <email>\n" in prompt
 
 
 def test_singulars_and_negations_of_what_is_said_stay_in_names():
     said = ("i cancel both policies", "bookings didn't arrive")
     similar = Intent("cancel_policy_booking_not_arrive", False, 1, said)
-    assert "- cancel_policy_booking_not_arrive: i cancel" in prompt_for(Intent("open", False, 1, ("what",)), [similar])
+    assert "- cancel_policy_booking_not_arrive: i cancel" in prompt_for(
+        NamingFacts(Intent("open", False, 1, ("what",)), (similar,))
+    )

@@ -96,18 +96,27 @@ def test_requests_are_counted_by_their_routes(client):
 
 def test_a_review_changes_predictions_intents_and_exports_at_once(client, themed):
     first, second = new_names(client)
+    moving = "“I'm moving house…”"  # a name as newfound gives it where no phrase would be right
     answers = client.post("/v1/predict", json={"texts": list(themed.texts)}).json()["predictions"]
     text = next(t for t, found in zip(themed.texts, answers, strict=True) if found["intent"] == first)
-    answer = decide(client, {"rename": {"intent": first, "to": "moving"}}, {"accept": {"intent": "moving"}})
+    answer = decide(client, {"rename": {"intent": first, "to": moving}}, {"accept": {"intent": moving}})
     assert answer.status_code == 200
     assert [e["kind"] for e in answer.json()["entries"]] == ["rename", "accept"]
-    assert client.post("/v1/predict", json={"texts": [text]}).json()["predictions"][0]["intent"] == "moving"
+    assert client.post("/v1/predict", json={"texts": [text]}).json()["predictions"][0]["intent"] == moving
     described = {i["name"]: i for i in client.get("/v1/intents").json()["intents"]}
-    assert described["moving"]["status"] == "accepted"
-    assert described["moving"]["exemplars"]
+    assert described[moving]["status"] == "accepted"
+    assert described[moving]["description"].lower() in map(str.lower, themed.texts)
+    assert (
+        client.get("/v1/review/intent", params={"name": moving}).json()["description"]
+        == described[moving]["description"]
+    )
+    details = {i["name"]: i for i in client.get("/v1/review/details").json()["intents"]}
+    assert details[moving]["description"] == described[moving]["description"]
     export = client.get("/v1/export/rasa")
     rasa, left_out = yaml.safe_load(export.content), export.headers["x-new-intents-left-out"]
-    assert {block["intent"] for block in rasa["nlu"]} == {"pay", "meter", "leak", "moving"}, "what was accepted"
+    assert {block["intent"] for block in rasa["nlu"]} == {"pay", "meter", "leak", "i_m_moving_house"}, (
+        "what was accepted"
+    )
     export = client.get("/v1/export/rasa", params={"with_guesses": True})
     assert second in {block["intent"] for block in yaml.safe_load(export.content)["nlu"]}
     assert (left_out, export.headers["x-new-intents-left-out"]) == ("1", "0")

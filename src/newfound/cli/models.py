@@ -251,11 +251,8 @@ def inspect(
     if any(i.volume for i in intents):
         columns["by week"] = show.volume
     show.print_table(
-        ("intent", "status", "size", *columns, "central utterances and keywords"),
-        [
-            (i.name, i.status, f"{i.size:,}", *(f(i) for f in columns.values()), show.examples(i.exemplars, i.keywords))
-            for i in intents
-        ],
+        ("intent", "status", "size", *columns, "description, another utterance, keywords"),
+        [(i.name, i.status, f"{i.size:,}", *(f(i) for f in columns.values()), show.examples(i)) for i in intents],
     )
     show.print_known_check(KnownCheck.of(provenance), model)
 

@@ -11,7 +11,7 @@ import typer
 
 from newfound import defaults
 from newfound.cli.options import EncoderOption, FileOptions, ModelArgument, ModelEncoderOption, SeedOption, share
-from newfound.cli.show import examples, print_json, print_table, printable, reporter_for_terminal
+from newfound.cli.show import print_json, print_table, printable, reporter_for_terminal
 from newfound.errors import DataError, SettingsError
 from newfound.text import percent, shorten
 
@@ -239,7 +239,7 @@ def _examples(change: IntentChange) -> str:
     """Return an utterance of each intent of the side with more intents, where a reader must know what they are."""
     side = change.before if len(change.before) > len(change.after) else change.after
     count = 2 if len(side) == 1 else 1
-    return "" if change.change == "kept" else "\n".join(examples(i.examples, count=count, width=60) for i in side)
+    return "" if change.change == "kept" else "\n".join(shorten(text, 60) for i in side for text in i.examples[:count])
 
 
 def print_explanations(batches: Iterable[Sequence[tuple[int, Prediction]]]) -> None:

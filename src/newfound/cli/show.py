@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -57,8 +56,8 @@ def print_new_intents(intents: Iterable[Intent]) -> None:
         return
     print()
     print_table(
-        ("new intent", "size", "certainty", "central utterances"),
-        [(i.name, f"{i.size:,}", certainty(i), examples(i.exemplars, i.keywords)) for i in new],
+        ("new intent", "size", "certainty", "description, another utterance"),
+        [(i.name, f"{i.size:,}", certainty(i), examples(i)) for i in new],
     )
 
 
@@ -181,10 +180,10 @@ def _rates(rates: Mapping[str, float | None]) -> str:
     return ", ".join(f"{name} {value:.1f} %" for name, value in rates.items() if value is not None)
 
 
-def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, width: int = 80) -> str:
-    """Return the first texts, each cut at a width, and the keywords, one below the other."""
-    shown = [shorten(text, width) for text in islice(texts, count)]
-    return "\n".join([*shown, *([f"({', '.join(words)})"] if words else [])])
+def examples(intent: Intent, width: int = 80) -> str:
+    """Return the description of an intent, another utterance and the keywords, one below the other."""
+    shown = [shorten(text, width) for text in (intent.description, *intent.exemplars[1:2]) if text]
+    return "\n".join([*shown, *([f"({', '.join(intent.keywords)})"] if intent.keywords else [])])
 
 
 def print_next(out: Path, example: str) -> None:

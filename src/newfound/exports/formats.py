@@ -32,6 +32,7 @@ from newfound.exports.predictions import check_pyarrow
 from newfound.files import csv_bytes, to_json
 from newfound.model.types import Status
 
+QUOTED = "[“”…]"  # of names that quote an utterance (docs/names.md)
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time of the format, so that equal content gives equal files
 MAX_TEXT_LENGTH_OF_CLU = 500  # characters; a longer text makes the import fail
@@ -52,6 +53,7 @@ class Project:
     encoder: str = RELEASES["minilm"].repo  # as sentence-transformers loads it
     statuses: Mapping[str, Status] = field(default_factory=dict)  # of the intents; known by default
     thresholds: Mapping[str, float] = field(default_factory=dict)  # least probabilities at which they are trusted
+    descriptions: Mapping[str, str] = field(default_factory=dict)  # a sentence about each
 
 
 def by_intent(corpus: Corpus) -> dict[str, list[str]]:
@@ -89,6 +91,20 @@ def file_name(intent: str) -> str:
     """
     clean = re.sub(r"[^\w-]+", "_", intent).strip("_") or "intent"
     return clean if clean == intent else f"{clean}_{stable_id(intent)[:6]}"
+
+
+def plain_names(intents: Sequence[str], pattern: str = QUOTED) -> dict[str, str]:
+    """Return names without what a pattern finds; one that another intent has gets a suffix that stays the same."""
+    names: dict[str, str] = {}
+    taken = {intent for intent in intents if not re.search(pattern, intent)}
+    for intent in intents:
+        is_quoted, name = re.search(QUOTED, intent), re.sub(pattern, "_", intent)
+        name = re.sub(r"[\W_]+", "_", name).strip("_").lower() if is_quoted else name
+        if name != intent and (name in taken or not name):
+            name = f"{name or 'intent'}_{stable_id(intent)[:6]}"
+        taken.add(name)
+        names[intent] = name
+    return names
 
 
 def to_clu(corpus: Corpus, project: Project) -> bytes:
@@ -170,6 +186,7 @@ def to_dialogflow_cx(corpus: Corpus, project: Project) -> bytes:
     intents = [
         {
             "displayName": intent,
+            "description": project.descriptions.get(intent, ""),
             "trainingPhrases": [{"parts": [{"text": text}], "repeatCount": 1} for text in texts],
             "priority": 500000,
             "isFallback": False,
@@ -208,32 +225,13 @@ def to_label_studio(corpus: Corpus, project: Project) -> bytes:
 def to_rasa(corpus: Corpus, project: Project) -> bytes:
     """Return a corpus as Rasa NLU training data: one `- utterance` a line.
 
-    A space is put between brackets that Rasa would read as an annotated entity, and a slash in the name of an intent
-    becomes an underscore (`names_without_slash`).
+    A space is put between brackets that Rasa would read as an annotated entity.
     """
     lines = ['version: "3.1"', "nlu:"]
-    names = names_without_slash(corpus.intents)
     for intent, texts in by_intent(corpus).items():
-        lines += [f"- intent: {_quote(names[intent])}", "  examples: |"]
+        lines += [f"- intent: {_quote(intent)}", "  examples: |"]
         lines += ["    - " + re.sub(r"\](?=[({\[])", "] ", text) for text in texts]
     return ("\n".join(lines) + "\n").encode()
-
-
-def names_without_slash(intents: Sequence[str]) -> dict[str, str]:
-    """Return a name for each intent that Rasa reads as one intent.
-
-    Rasa takes what follows a slash for the response to choose: `faq/hours` is the intent `faq`. A slash becomes an
-    underscore; if the result is the name of another intent, it gets a suffix that is the same in every export.
-    """
-    names: dict[str, str] = {}
-    taken = {intent for intent in intents if "/" not in intent}
-    for intent in intents:
-        name = intent.replace("/", "_")
-        if name != intent and name in taken:
-            name = f"{name}_{stable_id(intent)[:6]}"
-        taken.add(name)
-        names[intent] = name
-    return names
 
 
 def _quote(name: str) -> str:
@@ -254,7 +252,8 @@ def to_semantic_router(corpus: Corpus, project: Project) -> bytes:
         metadata: dict[str, Any] = {"status": project.statuses.get(intent, "known")}
         if intent in project.thresholds:
             metadata["threshold"] = project.thresholds[intent]
-        routes.append({"name": intent, "utterances": texts, "metadata": metadata})
+        about = {"description": project.descriptions[intent]} if intent in project.descriptions else {}
+        routes.append({"name": intent, "utterances": texts, **about, "metadata": metadata})
     return to_json({"router_type": "indexed", "encoder": {"type": "local", "name": project.encoder}, "routes": routes})
 
 

@@ -9,7 +9,8 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from newfound.data.corpus import Corpus
@@ -30,12 +31,31 @@ class ExportFormat:
     files: frozenset[str] = frozenset()  # the names of the files, where the format is a folder on disk
     names: Callable[[Sequence[str]], dict[str, str]] | None = None  # of the intents, if not all names are allowed
 
+    def content(self, corpus: Corpus, project: Project) -> bytes:
+        """Return the file of a corpus, in which intents have names that are allowed."""
+        names = renamed_intents(self, corpus)
+        labels = tuple(None if label is None else names.get(label, label) for label in corpus.labels)
+        descriptions = {names.get(intent, intent): text for intent, text in project.descriptions.items()}
+        return self.write(replace(corpus, labels=labels), replace(project, descriptions=descriptions))
 
+
+# Rasa takes what follows a slash for the response to choose: `faq/hours` is the intent `faq`.
+without_slash = partial(formats.plain_names, pattern=f"{formats.QUOTED}|/")
 EXPORTS: dict[str, ExportFormat] = {
-    "rasa": ExportFormat("Rasa", "NLU training data", ".yml", formats.to_rasa, names=formats.names_without_slash),
-    "dialogflow-es": ExportFormat("Dialogflow ES", "an agent, for “Import from zip”", ".zip", formats.to_dialogflow_es),
-    "dialogflow-cx": ExportFormat("Dialogflow CX", "Intent resources of the v3 API", ".json", formats.to_dialogflow_cx),
-    "clu": ExportFormat("Azure conversational language understanding", "a project to import", ".json", formats.to_clu),
+    "rasa": ExportFormat("Rasa", "NLU training data", ".yml", formats.to_rasa, names=without_slash),
+    "dialogflow-es": ExportFormat(
+        "Dialogflow ES", "an agent, for “Import from zip”", ".zip", formats.to_dialogflow_es, names=formats.plain_names
+    ),
+    "dialogflow-cx": ExportFormat(
+        "Dialogflow CX", "Intent resources of the v3 API", ".json", formats.to_dialogflow_cx, names=formats.plain_names
+    ),
+    "clu": ExportFormat(
+        "Azure conversational language understanding",
+        "a project to import",
+        ".json",
+        formats.to_clu,
+        names=formats.plain_names,
+    ),
     "botpress": ExportFormat("Botpress", "intents of its NLU", ".json", formats.to_botpress),
     "csv": ExportFormat("CSV", "a table of text and label", ".csv", formats.to_csv),
     "csv-safe": ExportFormat(
@@ -99,7 +119,7 @@ def write_export(
     chosen = export_format(format)
     check_language(project.language)
     check_target(path, chosen.files, overwrite=overwrite)
-    content = chosen.write(corpus, project)
+    content = chosen.content(corpus, project)
     if not chosen.files:
         write_atomically(path, content)
         return

@@ -1,8 +1,7 @@
 """Asks a language model for names: a prompt for each new intent, and what is done with the answers.
 
 Central utterances and keywords of the new intents are sent, with the names and two central utterances of the intents
-that are most like each; words of a masked address are in none of them. An answer that is no name, is taken or only
-repeats the name of a similar intent is not used.
+that are most like each; words of a masked address are in none of them. An answer that is no name is not used.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from newfound.intents.naming import MAX_NAME_LENGTH, MAX_WORDS
-from newfound.intents.phrases import NEGATIONS
+from newfound.intents.naming import MAX_NAME_LENGTH, MAX_WORDS, Namer, NamingFacts
+from newfound.intents.phrases import NEGATIONS, base_of
 from newfound.llm.asking import LanguageModel, message_of
 from newfound.model.types import Intent
 from newfound.text import words_of
@@ -30,8 +29,9 @@ Messages:
 {messages}"""
 
 
-def prompt_for(intent: Intent, similar: Sequence[Intent], *, masked: bool = True) -> str:
+def prompt_for(facts: NamingFacts, *, masked: bool = True) -> str:
     """Return the prompt for one intent, with those that are most like it."""
+    intent = facts.intent
 
     def messages(of: Intent) -> list[str]:
         return [message_of(text, masked=masked) for text in of.exemplars]
@@ -42,30 +42,19 @@ def prompt_for(intent: Intent, similar: Sequence[Intent], *, masked: bool = True
 
     sent = _words_sent(intent) if masked else set(intent.keywords)
     return PROMPT.format(
-        similar="\n".join(map(describe, similar)) or "- none",
+        similar="\n".join(map(describe, facts.similar)) or "- none",
         # Keywords were made of texts as they are: of `ana.schmidt@example.org` come `ana`, `schmidt` and `example`.
         keywords=", ".join(word for word in intent.keywords if word in sent),
         messages="\n".join(f"- {message}" for message in messages(intent)),
     )
 
 
-def ask_for_names(
-    intents: Sequence[Intent], llm: LanguageModel, *, neighbours: Sequence[Sequence[int]] | None = None
-) -> list[str]:
-    """Return the names of all intents; those of new intents come from the language model where its answer is usable.
-
-    `neighbours` are the positions of the intents that are most like each, the most similar first.
-    """
-    names = [intent.name for intent in intents]
-    similar = [[intents[j] for j in row] for row in neighbours] if neighbours else [[] for _ in intents]
-    new = [i for i, intent in enumerate(intents) if intent.status == "new"]
-    prompts = [prompt_for(intents[i], similar[i], masked=llm.settings.redact) for i in new]
-    for i, answer in zip(new, llm.ask_many(prompts, purpose=PURPOSE), strict=True):
-        name = clean_name(answer or "", intents[i])
-        others = [other for j, other in enumerate(names) if j != i]
-        if name and _bag(name) not in map(_bag, others):
-            names[i] = name
-    return names
+def ask_for_names(facts: Sequence[NamingFacts], llm: LanguageModel) -> Namer:
+    """Ask for the names of all these intents, several at once, and return the namer that has the answers."""
+    prompts = [prompt_for(of, masked=llm.settings.redact) for of in facts]
+    answers = zip(facts, llm.ask_many(prompts, purpose=PURPOSE), strict=True)
+    names = {of.intent.name: clean_name(answer or "", of.intent) for of, answer in answers}
+    return lambda of: names.get(of.intent.name)
 
 
 def clean_name(answer: str, intent: Intent) -> str:
@@ -88,11 +77,6 @@ def clean_name(answer: str, intent: Intent) -> str:
     return "" if name == EXAMPLE_IN_PROMPT and not _words_said(intent) & set(words) else name
 
 
-def _bag(name: str) -> list[str]:
-    """Return what is equal for names of the same words in another order or number."""
-    return sorted(map(_base, _words_of_name(name)))
-
-
 def _name_to_send(intent: Intent) -> str:
     """Return the name of an intent without words that may be of an address; empty if no word is left.
 
@@ -104,8 +88,8 @@ def _name_to_send(intent: Intent) -> str:
         masked = _words_said(intent) - sent
         is_changed = masked & set(words)
         return "_".join(word for word in words if word not in masked) if is_changed else intent.name
-    bases = {_base(word) for word in sent}
-    return "_".join(word for word in words if _base(word) in bases or word in NEGATIONS)
+    bases = {base_of(word) for word in sent}
+    return "_".join(word for word in words if base_of(word) in bases or word in NEGATIONS)
 
 
 def _words_of_name(name: str) -> list[str]:
@@ -118,8 +102,3 @@ def _words_said(intent: Intent) -> set[str]:
 
 def _words_sent(intent: Intent) -> set[str]:
     return {word for text in intent.exemplars for word in words_of(message_of(text, masked=True))}
-
-
-def _base(word: str) -> str:
-    """Return one form for all forms of a word; it need not be a word."""
-    return f"{word[:-3]}y" if word.endswith("ies") else word.rstrip("s") or word

@@ -34,7 +34,7 @@ from newfound.model.about import (
 )
 from newfound.model.classifier import IntentModel
 from newfound.model.network import IntentNetwork, NetworkEmbedder
-from newfound.model.types import Intent, Utterance
+from newfound.model.types import Intent, Utterance, unquoted_name
 from newfound.text import first_line
 
 STORED_FIELDS = {field.name for field in fields(Intent) if field.init} - {"path"}  # which lies in `groups.json`
@@ -59,6 +59,8 @@ def save(
     check_replaceable(folder, overwrite)
     embedder, calibration = model.embedder, model.head.calibration
     tensors = {name: t.cpu().contiguous() for name, t in embedder.network.classifier_branch().items()}
+    if not with_utterances:
+        model = model.with_names([unquoted_name(intent) for intent in model.intents])
     intents = model.intents
     if not with_utterances:
         intents = tuple(replace(intent, exemplars=(), border=()) for intent in intents)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from newfound.data.corpus import Days
+from newfound.data.redact import redact
 from newfound.data.said import ALONE, Said
-from newfound.text import percent
+from newfound.text import percent, shorten
 from newfound.untrusted import parse
 
 Trend = Literal["rising", "fading", "new", "steady"]
 Status = Literal["known", "accepted", "new"]
+MAX_DESCRIPTION, MAX_TEXT_DESCRIBED = 120, 1_000  # characters
+GREETING = re.compile(r"^(?:(?:hi|hello|hey|hallo|hola|bonjour|guten tag|please|ok|so)\b[\s,.!:-]*)+", re.IGNORECASE)
 MAX_FALL_OF_KNOWN = 0.05  # of the share of known utterances that are right, before a warning
 
 
@@ -98,6 +102,7 @@ class Intent:
         path: The names of the groups that it is in, such as `travel/flights`; None if it is in no group. It lies in
             `groups.json`, and not with the intent.
         status: Whether the intent is known, accepted or new.
+        description: Its most typical utterance as one sentence; empty if no utterances are at hand.
         expected_error: The expected share of its utterances from the logs that belong to another intent.
     """
 
@@ -122,6 +127,7 @@ class Intent:
     path: str | None = None
     status: Status = field(init=False, default="new")
     expected_error: float | None = field(init=False, default=None)
+    description: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         if not self.id:
@@ -129,11 +135,24 @@ class Intent:
         status = "known" if self.known else "accepted" if self.accepted else "new"
         object.__setattr__(self, "status", status)
         object.__setattr__(self, "expected_error", None if self.certainty is None else round(1 - self.certainty, 4))
+        object.__setattr__(self, "description", one_sentence(next(iter(self.exemplars), "")))
 
     @property
     def discovered(self) -> bool:
         """Whether it was found in logs, in this round or an earlier one; otherwise labelled data have named it."""
         return not self.known or self.accepted
+
+
+def unquoted_name(intent: Intent) -> str:
+    """Return the name of an intent, or another one if it quotes an utterance: for models without utterances."""
+    return "_".join((*intent.keywords[:2], intent.id)) if intent.name.startswith("“") else intent.name
+
+
+def one_sentence(text: str) -> str:
+    """Return the longest sentence of a text, masked and without a greeting before it."""
+    sentences = re.split(r"(?<=[.?!…])\s+", " ".join(redact(text[:MAX_TEXT_DESCRIBED]).split()))
+    sentence = GREETING.sub("", max(sentences, key=len)) or text
+    return shorten(sentence[:1].upper() + sentence[1:], MAX_DESCRIPTION)
 
 
 def intent_id(name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
-from newfound.model.types import Intent, KnownCheck, Status, Utterance
+from newfound.model.types import Intent, KnownCheck, Status, Utterance, one_sentence
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry
 from newfound.untrusted import parse
@@ -193,6 +193,10 @@ class IntentDetails:
     examples: tuple[str, ...]
     merge: str | None
     separation: float | None
+    description: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "description", one_sentence(next(iter(self.examples), "")))
 
 
 @dataclass(frozen=True, slots=True)

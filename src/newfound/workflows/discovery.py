@@ -34,6 +34,7 @@ from newfound.workflows.sources import InputReader, KnownSource, LogSource, chec
 if TYPE_CHECKING:
     from newfound.algorithms.estimation import Estimate
     from newfound.encoders.encoder import Encoder
+    from newfound.intents.naming import Namer
     from newfound.model.classifier import IntentModel
 
 
@@ -87,6 +88,7 @@ def discover(
     tune: str = defaults.TUNE,
     settings: Mapping[str, Any] | None = None,
     llm: LanguageModelSettings | None = None,
+    namer: Namer | None = None,
     device: str = defaults.DEVICE,
     seed: int = defaults.SEED,
     read: ReadOptions = DEFAULT_READ_OPTIONS,
@@ -168,7 +170,7 @@ def discover(
         fitted = discoverer(encoder=runtime.encoder_to_fit(), **chosen)
         fit(fitted, corpus, run, preparation=preparation, llm=asked)
         with resumable(run):
-            model = name_intents(fitted.model_, asked, runtime)
+            model = name_intents(fitted.model_, asked, runtime, namer)
             if folder is not None:
                 model.save(folder, overwrite=overwrite, with_encoder=with_encoder, with_utterances=keep_utterances)
             run.finish()

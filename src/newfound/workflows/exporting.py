@@ -180,7 +180,9 @@ def project_of(model: ModelSource, language: str = defaults.LANGUAGE) -> Project
     thresholds = {name: min(value, 1.0) for name, value in thresholds.items()}  # infinite if none keeps the promise
     statuses = {name: review.status(name) for name in review.ids(intents)}
     encoder = RELEASES[encoder].repo if encoder in RELEASES else encoder
-    return Project(name_of(model), language, encoder, statuses, thresholds)
+    by_id = {intent.id: intent.description for intent in intents if intent.description}
+    descriptions = {name: by_id[id] for name, id in review.ids(intents).items() if id in by_id}
+    return Project(name_of(model), language, encoder, statuses, thresholds, descriptions)
 
 
 def corpus_to_export(

@@ -19,6 +19,7 @@ from newfound.workflows.runtime import Runtime
 from newfound.workflows.sources import check_seed
 
 if TYPE_CHECKING:
+    from newfound.intents.naming import Namer
     from newfound.llm.asking import LanguageModel
     from newfound.methods.base import Discoverer
     from newfound.model.classifier import IntentModel
@@ -134,16 +135,22 @@ def resumable(run: Run) -> Iterator[None]:
         raise Interrupted(run.folder if run.has_checkpoint else None) from None
 
 
-def name_intents(model: IntentModel, llm: LanguageModel | None, runtime: Runtime) -> IntentModel:
-    """Return a fitted model with names from a language model, if one may be asked.
+def name_intents(
+    model: IntentModel, llm: LanguageModel | None, runtime: Runtime, namer: Namer | None = None
+) -> IntentModel:
+    """Return a fitted model with names from a namer, or else from a language model, if one may be asked.
 
     If torch encoded although ONNX Runtime is installed, it is reported why.
     """
     if model.encoder.graph_problem is not None:
         runtime.reporter.note(model.encoder.graph_problem)
-    if llm is None:
+    if llm is None and namer is None:
         return model
     from newfound.intents.asked_names import ask_for_names
+    from newfound.intents.naming import facts_of_new, renamed
 
-    neighbours = model.similar_intents(SIMILAR_INTENTS_PER_PROMPT)
-    return model.with_names(ask_for_names(model.intents, llm, neighbours=neighbours))
+    facts = facts_of_new(model.intents, model.similar_intents(SIMILAR_INTENTS_PER_PROMPT))
+    if namer is None and llm is not None:
+        namer = ask_for_names(facts, llm)
+    assert namer is not None
+    return model.with_names(renamed(model.intents, facts, namer, warn=runtime.reporter.warn))

@@ -6,7 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from newfound.errors import HubError, SettingsError
 from newfound.files import CARD_FILE, GROUPS_FILE, REVIEW_FILE, THRESHOLDS_FILE, to_json
 from newfound.model.about import ABOUT_FILE, ENCODER_FOLDER, UTTERANCES_FILE, WEIGHTS_FILE, Description, inside, loading
 from newfound.model.hub import REPOSITORY, explain, open_hub
-from newfound.model.types import Intent, KnownCheck
+from newfound.model.sidecars import read_groups
+from newfound.model.types import Intent, KnownCheck, unquoted_name
 from newfound.review.store import ReviewStore
 from newfound.version import __version__
 from newfound.workflows.assigned import read_intents
@@ -95,7 +96,8 @@ def push(
         staged = Path(temporary)
         about = _stage(Path(model), staged, with_utterances=with_utterances)
         if not (staged / CARD_FILE).exists():
-            card = model_card(about, read_intents(model, encoder), address)
+            intents = [replace(i, name=unquoted_name(i)) for i in read_intents(model, encoder)]
+            card = model_card(about, intents, address)
             (staged / CARD_FILE).write_text(card, encoding="utf-8")
         if get_token() is None:
             raise HubError(f"{address}: there is no token for the hub", "hub_token")
@@ -115,10 +117,14 @@ def _stage(folder: Path, target: Path, *, with_utterances: bool) -> dict[str, An
     """Write what is published to a folder, and return the description of the model as it is published."""
     about = Description.read(folder).about
     about["encoder"]["name"] = public_name(about["encoder"]["name"])
+    names = {} if with_utterances else {i.name: unquoted_name(i) for i in Description.read(folder).intents}
     if not with_utterances:
         about["intents"] = [{**entry, "exemplars": [], "border": []} for entry in about["intents"]]
+        about = _with_names(about, names)
     (target / ABOUT_FILE).write_bytes(to_json(about))
     for name in (*FILES_TO_COPY, *([UTTERANCES_FILE] if with_utterances else [])):
+        if not with_utterances and name == GROUPS_FILE and "“" in str(read_groups(folder)):
+            continue  # names of groups may quote utterances
         if (folder / name).exists() or name == WEIGHTS_FILE:  # which must be there
             shutil.copyfile(inside(folder, name), target / name)
     if about["encoder"].get("included"):
@@ -127,8 +133,18 @@ def _stage(folder: Path, target: Path, *, with_utterances: bool) -> dict[str, An
     if not with_utterances and any(decision.kind in KINDS_WITH_TEXTS for decision in decisions):
         raise SettingsError(f"{folder}: its review has moved or split utterances, and has their texts", "publish_texts")
     if decisions:
+        decisions = [replace(d, arguments=_with_names(d.arguments, names)) for d in decisions]
         ReviewStore(target).decide(decisions, author="newfound push")
     return about
+
+
+def _with_names(value: Any, names: Mapping[str, str]) -> Any:
+    """Return a JSON value in which intents have other names."""
+    if isinstance(value, dict):
+        return {names.get(key, key): _with_names(item, names) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_names(item, names) for item in value]
+    return names.get(value, value) if isinstance(value, str) else value
 
 
 def model_card(about: Mapping[str, Any], intents: Sequence[Intent], address: str) -> str:

@@ -35,6 +35,7 @@ from newfound.workflows.sources import InputReader, LogSource, check_n_new
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
+    from newfound.intents.naming import Namer
     from newfound.methods.refit import Refit
     from newfound.model.classifier import IntentModel
     from newfound.review.carrying import Carried
@@ -139,6 +140,7 @@ def update(
     effort: str = defaults.EFFORT,
     tune: str = defaults.TUNE,
     llm: LanguageModelSettings | None = None,
+    namer: Namer | None = None,
     device: str = defaults.DEVICE,
     seed: int = defaults.SEED,
     read: ReadOptions = DEFAULT_READ_OPTIONS,
@@ -189,7 +191,7 @@ def update(
         preparation = reviewed.model.preparation
         fit(method, corpus, Run(reporter=runtime.reporter), preparation=preparation, llm=asked)
         known = set(reviewed.names) if accept_all else reviewed.review.known | reviewed.review.accepted
-        fitted = name_intents(method.model_, asked, runtime)
+        fitted = name_intents(method.model_, asked, runtime, namer)
         fitted = earlier.continued_by(fitted, known)
         trained = carried.apply(fitted)
         changes = _changes_of_update(reviewed, trained, known)

@@ -120,7 +120,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             "content-disposition": f'attachment; filename="{file_name}-{format.value}{chosen.suffix}"',
             "x-new-intents-left-out": str(0 if with_guesses else counts.new_intents),
         }
-        content = chosen.write(corpus, project_of(folder, language))
+        content = chosen.content(corpus, project_of(folder, language))
         return Response(content, media_type="application/octet-stream", headers=headers)
 
     @app.get("/healthz", tags=["operation"])
