@@ -14,7 +14,7 @@ from itertools import chain, groupby, islice
 from typing import Any
 
 from newfound.data.columns import plain_name
-from newfound.data.rows import ReadOptions, Record, Records, Source
+from newfound.data.rows import STANDARD_INPUT, ReadOptions, Record, Records, Source
 from newfound.data.said import Said, hash_of_name
 from newfound.errors import ColumnMissing, DataError
 from newfound.small_talk import is_small_talk
@@ -75,7 +75,12 @@ def with_circumstances(records: Records, source: Source) -> Records:
     Raises:
         DataError: No turn is a customer's, or a column that the options name is not there.
     """
-    ahead = list(islice(records, ROWS_TO_LOOK_AT))
+    ahead = list(islice(records, 1))
+    # Lines that are typed or piped are answered as they arrive, if the first one holds no such column.
+    if source.name != STANDARD_INPUT or any(
+        may_tell_more(name, source.options) for _, record in ahead for name in record
+    ):
+        ahead += islice(records, ROWS_TO_LOOK_AT - 1)
     columns = find_circumstances([record for _, record in ahead], source)
     if columns is None:
         yield from chain(ahead, records)

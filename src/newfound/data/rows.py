@@ -90,6 +90,7 @@ class ReadOptions:
 
 
 DEFAULT_READ_OPTIONS = ReadOptions()
+STANDARD_INPUT = "standard input"  # the name of what is piped in
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from newfound.data.readers import read_records
 from newfound.data.rows import (
     DEFAULT_READ_OPTIONS,
     MAX_TEXT_LENGTH,
+    STANDARD_INPUT,
     LabelUse,
     ReadOptions,
     ReadReport,
@@ -77,7 +78,7 @@ def open_rows(
     Raises:
         DataError: The file cannot be read, or does not hold what is needed; raised as the rows are read.
     """
-    report = ReadReport("standard input" if str(path) == "-" else str(path))
+    report = ReadReport(STANDARD_INPUT if str(path) == "-" else str(path))
     source = Source(report, options=options, labels=labels, times=times)
     records = with_circumstances(read_records(path, source), source)
     return usable_rows(source, records, skip_unlabelled=skip_unlabelled), report
