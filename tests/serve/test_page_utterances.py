@@ -118,7 +118,7 @@ def test_rejected_intents_and_utterances_of_no_intent_have_a_place(page):
     page.click(f"button[aria-label='Bring back {first}']")
     page.wait_for_selector("h3:has-text('Rejected intents (0)')")
     assert page.locator("ul.utterances li").count() == 1, "what was put there by hand stays"
-    page.locator("ul.utterances li button").click()
+    page.locator("ul.utterances li button[aria-label^=Move]").click()
     answer_dialog(page, "leak")
     page.wait_for_selector("text=Every utterance belongs to an intent.")
 

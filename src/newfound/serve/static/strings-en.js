@@ -33,6 +33,7 @@ export const english = /** @type {const} */ ({
   "context.conversation": "In its conversation",
   "context.message": "Its whole message",
   divide: "Divide",
+  "divide.quoted": "Divide “{text}”",
   "divide.title": "Two wishes",
   "divide.help": "Click the word with which the second wish begins. The model then proposes an intent for each part.",
   "divide.before": "Begins with {word}",

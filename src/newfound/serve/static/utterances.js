@@ -173,7 +173,8 @@ const actionsOn = ({ id, text }, from) => [
     "aria-label": t("move.quoted", { text }),
     class: "small",
   }),
-  text.includes(" ") && button(t("divide"), () => askToDivide(text), { title: t("divide.title"), class: "small" }),
+  text.includes(" ") &&
+    button(t("divide"), () => askToDivide(text), { "aria-label": t("divide.quoted", { text }), class: "small" }),
 ];
 /** Where the utterances are that are most like a text. @param {string} text */
 export const likeAddress = (text) => address("search", text.slice(0, 1000), "meaning");
