@@ -70,6 +70,10 @@ def test_a_reviewer_turns_clusters_into_intents(page, tmp_path):
     page.fill("#try-text", text)
     page.click("button:has-text('Classify')")
     assert page.locator(".big a").text_content() == "sun_power"
+    page.fill("#try-text", "pay the bill please today and water leak with brown smell")
+    page.click("button:has-text('Classify')")
+    page.wait_for_selector("h3:has-text('2 wishes in one message')")
+    assert page.locator("li:has(q) a.name").all_text_contents() == ["pay", "leak"]
     page.fill("#try-text", "pay the bill\n\nbrown water leak\nsolar power back")
     page.click("button:has-text('Classify')")
     page.wait_for_selector("h3:has-text('3 sentences')")

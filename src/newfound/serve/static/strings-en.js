@@ -406,6 +406,7 @@ export const english = /** @type {const} */ ({
   "audit.yes": "Yes",
   "try.classify": "Classify",
   "try.label": "What users may type",
+  "try.parts": "{n} wishes in one message",
   "try.nearestIntents": "Nearest intents",
   "try.nearestUtterances": "Nearest utterances",
   "try.placeholder": "One sentence, or several: one per line",

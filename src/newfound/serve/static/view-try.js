@@ -51,7 +51,18 @@ async function classified(lines) {
 }
 
 /** @param {string} text */
-const explained = async (text) => reasons(await post("/v1/review/explain", { text }));
+async function explained(text) {
+  const answers = [post("/v1/review/explain", { text }), post("/v1/predict", { texts: [text], several: true })];
+  const [why, { predictions }] = /** @type {[Explanation, Posts["/v1/predict"]["answer"]]} */ (
+    await Promise.all(answers)
+  );
+  const parts = predictions[0].intents ?? [];
+  const said = parts.map((part) => [
+    el("q", { dir: "auto" }, text.slice(part.start, part.end)),
+    [" ", named(part.intent), " ", quiet(sureness(part.probability))],
+  ]);
+  return [parts.length > 1 && [el("h3", t("try.parts", { n: parts.length })), bullets(said)], reasons(why)];
+}
 
 /** @param {Prediction} p */
 const isUnlikeAll = (p) => p.outlier > limits().max_typical_outlier;
