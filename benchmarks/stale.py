@@ -16,7 +16,8 @@ from benchmarks.harness.studies import read_rows
 
 STALE_LINE = "*Measured on an earlier version of the code.*"
 # What others published, and figures from before a change that a table compares with, do not follow the code.
-ENDS_OF_FIXED_FILES = ("published.json", "splits.json", "before.json")
+ENDS_OF_FIXED_FILES = ("published.json", "before.json")
+FOLDER_OF_FACTS = "facts"
 BENCHMARKS = Path(__file__).resolve().parent
 
 
@@ -27,7 +28,7 @@ def is_stale(results: Iterable[Mapping[str, Any]]) -> bool:
 
 def is_stale_file(path: Path) -> bool:
     """Return whether a result file holds a stale result."""
-    if path.name.endswith(ENDS_OF_FIXED_FILES):
+    if path.name.endswith(ENDS_OF_FIXED_FILES) or path.parent.name == FOLDER_OF_FACTS:
         return False
     if path.suffix == ".jsonl":
         return is_stale(read_rows(path))

@@ -34,6 +34,10 @@ def test_a_file_is_stale_if_one_of_its_results_is(name, content, stale, tmp_path
     assert is_stale_file(tmp_path / name) is stale
 
 
+def test_facts_are_no_results():
+    assert not any(map(is_stale_file, (ROOT / "benchmarks" / "facts").glob("*.json")))
+
+
 def test_a_table_is_stale_if_one_of_its_files_is_or_if_it_has_none(tmp_path):
     results = tmp_path / "benchmarks"
     results.mkdir()
