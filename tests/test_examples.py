@@ -30,7 +30,9 @@ def test_the_five_lines_of_the_readme_print_what_it_says(tmp_path, capsys, monke
     assert ("meter" in intent, "meter" in said_intent) == (True, True)
     new = re.findall(r"'(.*?)'", first)
     assert new
-    assert set(plain_names(new).values()) <= set(re.findall(r'- intent: "(.*)"', (tmp_path / "nlu.yml").read_text("utf-8")))
+    assert set(plain_names(new).values()) <= set(
+        re.findall(r'- intent: "(.*)"', (tmp_path / "nlu.yml").read_text("utf-8"))
+    )
 
 
 def test_the_researchers_method_is_compared_on_the_same_partitions(capsys, monkeypatch):

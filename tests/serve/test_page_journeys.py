@@ -55,7 +55,9 @@ def test_a_reviewer_turns_clusters_into_intents(page, tmp_path):
 
     open_intent(page, "moving_house")
     moved = page.locator("ul.utterances li").first
-    text = moved.locator("button[aria-label^=Move]").get_attribute("aria-label").removeprefix("Move “").removesuffix("”")
+    text = (
+        moved.locator("button[aria-label^=Move]").get_attribute("aria-label").removeprefix("Move “").removesuffix("”")
+    )
     moved.locator("button[aria-label^=Move]").click()
     answer_dialog(page, "sun_power")
     said(page, "Moved to sun_power")
