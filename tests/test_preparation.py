@@ -26,6 +26,14 @@ MAILS = {
     "> all of it\n> is quoted": "> all of it > is quoted",
     "my limit is <100 and >50": "my limit is <100 and >50",
     "hi, where is my card? thanks": "hi, where is my card? thanks",
+    "Hello I want a refund\n\nBest\nTom": "Hello I want a refund",
+    "Hi cancel my subscription\nThanks, Anna": "Hi cancel my subscription",
+    "Hi Anna\nit is broken\nThanks in advance": "it is broken",
+    "My laptop is broken.\nBest way to reset it": "My laptop is broken. Best way to reset it",
+    "I get too many mails.\nPlease unsubscribe me": "I get too many mails. Please unsubscribe me",
+    "It is late.\nTo unsubscribe, click here": "It is late.",
+    "<p></p>": "<p></p>",
+    "<html><head><title>t</title><body>cancel my order": "cancel my order",
 }
 
 
@@ -52,6 +60,11 @@ def test_of_a_long_message_what_states_a_wish_comes_first(mail):
     assert REQUEST in first
     assert len(first.split()) < len(mail.split()) / 1.3
     assert {first, *others} >= {REQUEST, *([CHAT] if "\n" in mail else CHAT.split(". ")[1:])}
+
+
+def test_the_wish_may_be_the_last_of_many_sentences():
+    chat = " ".join(f"We spent {n} days at the lake." for n in range(30))
+    assert REQUEST in readings_of(f"{chat} {REQUEST}")[0]
 
 
 def test_short_messages_are_read_whole():

@@ -6,6 +6,7 @@ import pytest
 
 from newfound.cli.show import examples, print_table, printable
 from newfound.data.validation import Conflict
+from newfound.model.types import Intent
 from newfound.text import is_wordless
 
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"  # seven characters
@@ -19,7 +20,8 @@ HINDI = "क्षि"  # four
 def test_joined_characters_are_printed_whole(seen, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     assert printable(seen) == seen
-    print_table(("intent", "text"), [("x", examples([f"hello {seen} " * 20], width=200))])
+    intent = Intent("a", known=False, size=1, exemplars=("pay", f"hello {seen} " * 20))
+    print_table(("intent", "text"), [("x", examples(intent, width=200))])
     shown = capsys.readouterr().out
     assert seen in shown
     assert shown.count("\N{REPLACEMENT CHARACTER}") == 0

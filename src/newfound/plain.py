@@ -49,6 +49,14 @@ GREETING = re.compile(
     r"(?:[ \t]+[^\s?]+){0,5}$",
     re.IGNORECASE,
 )
+NAMES_OF_ALL = frozenset(
+    "all again everybody everyone folks friends guys madam sir support team there zusammen".split()
+)
+WISHES = re.compile(
+    r"\b(?:i|i'm|my|me|we|our|need|want|cancel|how|where|when|what|why|which|who|way|ich|mein\w*|mir|wir|yo|quiero|mi|"
+    r"je|mon|ma)\b",
+    re.IGNORECASE,
+)
 SIGN_OFF = re.compile(
     r"^(?:--|—|__+|(?:(?:with |my )?(?:best|kind|kindest|warm|warmest|many) )?(?:regards|wishes|thanks)|"
     r"thank(?:s| you|ing you)|cheers|best|sincerely|respectfully|yours|have a (?:nice|good|great)|all the best|"
@@ -74,7 +82,8 @@ def plain_paragraphs(message: str) -> list[str]:
     """Return what a person wrote in a message, in paragraphs of one line each; at least one, if it is not blank."""
     text = _without_markup(message) if TAG.search(message) else message
     paragraphs = _paragraphs(_own_lines(text)) if "\n" in text.strip() else [text.strip()]
-    return paragraphs if any(not is_wordless(p) for p in paragraphs) else _paragraphs(text.splitlines())
+    told = any(not is_wordless(p) for p in paragraphs)
+    return paragraphs if told else _paragraphs(text.splitlines()) or [message.strip()]
 
 
 def plain_text(message: str) -> str:
@@ -87,18 +96,30 @@ def _own_lines(text: str) -> list[str]:
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     lines = [line.strip() for line in _before_quotes(text).split("\n") if not line.lstrip().startswith(">")]
     first = next((i for i, line in enumerate(lines) if line), len(lines))
-    if first < len(lines) and GREETING.match(lines[first].rstrip(" ,!.:;-–")):
+    if first < len(lines) and _is_greeting(lines[first]):
         lines[first] = ""
-    return [line for line in lines[: _begin_of_signature(lines)] if not FOOTER.search(line)]
+    return [line for line in lines[: _begin_of_signature(lines)] if not _is_footer(line)]
+
+
+def _is_greeting(line: str) -> bool:
+    """Return whether a line greets and says nothing else: names follow, or a comma ends it."""
+    if WISHES.search(line) or not GREETING.match(line.rstrip(" ,!.:;-–")):
+        return False
+    others = line.rstrip(" ,!.:;-–").split()[1:]
+    return line.endswith((",", "!", ":")) or all(w[0].isupper() or w.lower() in NAMES_OF_ALL for w in others)
+
+
+def _is_footer(line: str) -> bool:
+    return FOOTER.search(line) is not None and WISHES.search(line) is None
 
 
 def _begin_of_signature(lines: list[str]) -> int:
     """Return the line with which a signature begins, after the first; the number of lines if there is none."""
     begin, n_after = len(lines), 0
     for i in reversed([i for i, line in enumerate(lines) if line][1:]):
-        if SIGN_OFF.match(lines[i]):
+        if SIGN_OFF.match(lines[i]) and not WISHES.search(lines[i]):
             begin = i
-        if not FOOTER.search(lines[i]):
+        if not _is_footer(lines[i]):
             n_after += 1
             if n_after > MAX_LINES_OF_SIGNATURE or len(lines[i]) > LONG_LINE:
                 break
@@ -125,8 +146,8 @@ def _without_markup(message: str) -> str:
     reader = _Reader()
     reader.feed(message)
     reader.close()
-    own = "".join(reader.own)
-    return own if own.strip() else "".join(reader.all) or message
+    texts = ("".join(reader.own), "".join(reader.all), message)
+    return next((text for text in texts if text.strip()), message)
 
 
 class _Reader(HTMLParser):
@@ -143,6 +164,8 @@ class _Reader(HTMLParser):
         """Take note of what is unseen or quoted from here on."""
         if tag in UNSEEN:
             self._unseen += 1
+        if tag == "body":  # the end of the head may be left out
+            self._unseen = 0
         if tag == "blockquote":
             self._quotes += 1
         self._is_over |= any(

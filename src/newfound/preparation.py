@@ -149,8 +149,12 @@ def _sentences(text: str) -> list[str]:
 
 
 def _telling(texts: Sequence[str]) -> list[str]:
-    """Return the texts that are more than small talk and signs."""
-    return [text for text in texts if not is_small_talk(text) and not is_wordless(text)][:MAX_READINGS]
+    """Return the texts that are more than small talk and signs; of many, those that most likely state a wish."""
+    telling = [text for text in texts if not is_small_talk(text) and not is_wordless(text)]
+    if len(telling) <= MAX_READINGS:
+        return telling
+    likely = sorted(range(len(telling)), key=lambda i: (-log_odds_of_wish(telling[i]), i))[:MAX_READINGS]
+    return [telling[i] for i in sorted(likely)]
 
 
 def preparation_for(messages: Sequence[str], wanted: Sequence[str] | None) -> Preparation:

@@ -7,7 +7,8 @@ import tracemalloc
 
 import pytest
 
-from newfound.data.rows import ReadOptions
+from newfound.data.redact import redact_rows
+from newfound.data.rows import ReadOptions, ReadReport
 from newfound.data.validation import open_rows, read_corpus
 from newfound.errors import DataError
 from newfound.training.progress import Reporter
@@ -155,6 +156,18 @@ def test_other_speakers_are_named_and_can_be_chosen(tmp_path):
     assert report.counts["strangers"] == 1
     assert any("neither customers nor agents: 'zorg'" in note for note in report.notes)
     assert read_corpus(path, ReadOptions(speaker="zorg"), "ignored")[0].texts == ("pay my bill",)
+
+
+def test_odd_messages_lose_no_other_and_a_conversation_may_be_called_0(tmp_path):
+    nested = ["deep"]
+    for _ in range(900):
+        nested = [nested]
+    odd = [{"role": None, "content": "a b"}, {"role": "user", "content": nested}]
+    talk = {"id": 0, "user_id": 0, "messages": [*odd, {"role": "user", "content": "cancel my order bob@mail.example"}]}
+    (tmp_path / "talks.jsonl").write_text(json.dumps(talk) + "\n")
+    rows, _ = open_rows(tmp_path / "talks.jsonl", labels="ignored")
+    (row,) = redact_rows(rows, ReadReport("talks"))
+    assert (row.text, row.origin.said.conversation, len(row.origin.said.users)) == ("cancel my order <email>", "0", 1)
 
 
 def test_a_column_that_only_looks_like_speakers_changes_nothing(tmp_path):

@@ -87,6 +87,11 @@ def test_moving_to_an_intent_of_its_own(review):
     assert review.names == NAMES
 
 
+def test_parts_may_be_numbers(review):
+    decide(review, "divide", text="cancel 12345", parts={"12345": "pay", "cancel": "leak"})
+    assert review.assigned["12345"] == ("pay",)
+
+
 def test_dividing_puts_parts_into_intents_until_the_utterance_is_moved(review):
     decide(review, "divide", text="a and b", parts={"a": "pay", "b": "leak"})
     assert review.assigned == {"a and b": (), "a": ("pay",), "b": ("leak",)}
@@ -102,7 +107,8 @@ def test_dividing_puts_parts_into_intents_until_the_utterance_is_moved(review):
     [
         ("divide", {"text": "a and b", "parts": {"a": "pay"}}, "at least two texts"),
         ("divide", {"text": "a and b", "parts": {"a": "pay", "b": "nope"}}, "no intent 'nope'"),
-        ("divide", {"text": "a and b", "parts": {"b": "pay", "a": "leak"}}, "'a' does not follow"),
+        ("divide", {"text": "a and b", "parts": {"a": "pay", "a and": "leak"}}, "'a and' does not follow"),
+        ("divide", {"text": "a and b", "parts": {"a": "pay", "c": "leak"}}, "'c' does not follow"),
         ("burn", {}, "no decision 'burn'"),
         ("rename", {"intent": "nope", "to": "x"}, "no intent 'nope'"),
         ("rename", {"intent": "pay", "to": "leak"}, "already"),

@@ -224,6 +224,7 @@ declare namespace Api {
     path: string | null;
     status: "known" | "accepted" | "new";
     expected_error: number | null;
+    description: string;
   }
 
   interface IntentDetails {
@@ -232,6 +233,7 @@ declare namespace Api {
     examples: Array<string>;
     merge: string | null;
     separation: number | null;
+    description: string;
   }
 
   interface IntentMatch {
@@ -266,6 +268,7 @@ declare namespace Api {
     path: string | null;
     status: "known" | "accepted" | "new";
     expected_error: number | null;
+    description: string;
     merges: Array<Api.MergeProposal>;
     split: Api.SplitProposal | null;
     total: number;
@@ -347,6 +350,7 @@ declare namespace Api {
     path: string | null;
     status: "known" | "accepted" | "new";
     expected_error: number | null;
+    description: string;
     colour: number;
     comments: number;
     share: number;

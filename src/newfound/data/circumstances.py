@@ -44,6 +44,10 @@ TURNS_BEFORE, CHARACTERS_BEFORE = 3, 240
 SPEAKERS_SHOWN = 4
 
 
+def _written(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
 class Turn(dict[str, Any]):
     """A record with the circumstances of its utterance."""
 
@@ -181,7 +185,7 @@ class _Conversations:
             return None
         opens = not conversation.opened and not is_small_talk(text) and not is_wordless(text)
         conversation.opened = conversation.opened or opens
-        user = "" if self.columns.user is None else str(record.get(self.columns.user) or "")
+        user = "" if self.columns.user is None else _written(record.get(self.columns.user))
         return Said(
             conversation=name,
             turn=conversation.turns if name else 0,
@@ -229,7 +233,7 @@ class _Conversations:
 
     def _name(self, record: Record) -> str:
         column = self.columns.conversation
-        return "" if column is None else str(record.get(column) or "").strip()
+        return "" if column is None else _written(record.get(column)).strip()
 
     def _conversation(self, name: str) -> _Open:
         """Return the conversation with this name; of very many open ones, the longest silent are forgotten."""

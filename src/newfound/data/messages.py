@@ -20,6 +20,7 @@ ROLES = ("role", "speaker", "author", "sender", "from", "participant", "type")
 TEXTS = ("content", "text", "body", "message", "value", "utterance", "parts", "data")
 THINGS = "conversation dialogue dialog session thread chat ticket trace".split()
 IDENTITIES = ("conversation", *(f"{thing} id" for thing in THINGS), "id")
+MAX_DEPTH_OF_PARTS = 20  # of a message
 MAX_DEPTH = 2  # below an object: traces have their messages in `inputs`
 
 
@@ -33,7 +34,9 @@ def messages_of(record: Record, depth: int = 0) -> Sequence[Mapping[str, Any]] |
     for name, value in record.items():
         if is_list_of_messages(name) and isinstance(value, list):
             inner = value[0] if len(value) == 1 and isinstance(value[0], list) else value  # some traces: a list of one
-            if all(isinstance(m, Mapping) for m in inner) and (not inner or _first(inner[0], ROLES) is not None):
+            if all(isinstance(m, Mapping) for m in inner) and (
+                not inner or any(_first(m, ROLES) is not None for m in inner)
+            ):
                 return inner
     inside = (messages_of(value, depth + 1) for value in record.values() if isinstance(value, Mapping))
     return next((found for found in inside if found is not None), None) if depth < MAX_DEPTH else None
@@ -63,14 +66,14 @@ def records_of(
         }
 
 
-def text_of(content: Any) -> str:
+def text_of(content: Any, depth: int = 0) -> str:
     """Return the text of a message: a string, a list of parts, or an object with either; pictures have none."""
     if isinstance(content, str):
         return content
-    if isinstance(content, Mapping):
-        return text_of(_first(content, TEXTS))
-    if isinstance(content, list):
-        return "\n".join(filter(None, map(text_of, content)))
+    if isinstance(content, Mapping) and depth < MAX_DEPTH_OF_PARTS:
+        return text_of(_first(content, TEXTS), depth + 1)
+    if isinstance(content, list) and depth < MAX_DEPTH_OF_PARTS:
+        return "\n".join(filter(None, (text_of(part, depth + 1) for part in content)))
     return ""
 
 

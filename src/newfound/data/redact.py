@@ -29,9 +29,15 @@ def redact_rows(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
     """Yield rows with masked texts; at the end, the report is told how many were changed."""
     seen = changed = 0
     for row in rows:
-        text = redact(row.text)
+        text, said = redact(row.text), row.origin.said
         seen, changed = seen + 1, changed + (text != row.text)
-        yield replace(row, text=text)
+        said = replace(
+            said,
+            conversation=redact(said.conversation),
+            before=tuple(map(redact, said.before)),
+            message=redact(said.message),
+        )
+        yield replace(row, text=text, origin=replace(row.origin, said=said))
     if seen:
         report.note(f"masked something in {changed:,} of {seen:,} utterances")
 

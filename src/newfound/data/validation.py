@@ -33,8 +33,10 @@ from newfound.data.times import with_days
 from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError
 from newfound.files import csv_bytes, write_atomically
+from newfound.preparation import Preparation
 from newfound.text import has_half_character, shorten
 
+MAX_LENGTH_READ = 20_000  # characters of a mail or a page, of which its own words are kept
 MAX_LABEL_LENGTH = 1_000  # characters; a model folder keeps no longer names
 MAX_CHARACTERS_SHOWN = 60
 FEW_EXAMPLES = 5  # below this an intent is too small to be learned or judged well
@@ -104,6 +106,8 @@ def usable_rows(source: Source, records: Records, *, skip_unlabelled: bool = Fal
         check_text(text, where)
         if label is not None:
             check_label(label, where)
+        if len(text) > MAX_TEXT_LENGTH:
+            text = Preparation()(text[:MAX_LENGTH_READ])
         if len(text) > MAX_TEXT_LENGTH:
             source.report.count("truncated", line)
             text = text[:MAX_TEXT_LENGTH]

@@ -14,6 +14,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from newfound.model.types import MessagePart, Prediction
+from newfound.plain import plain_text
 
 # Of the labelled utterances, the share that is less typical than a part has to be. With 0.2, chosen on utterances of
 # BANKING77 and CLINC150 that were joined for it, 0 and 2 % of single utterances are divided (docs/howto/several.md).
@@ -25,7 +26,7 @@ CONNECTIVES = (
     "und auch dann außerdem oder aber sowie et puis aussi ou mais ensuite également "
     "y e también luego o pero además anche poi inoltre en ook dan of maar"
 ).split()
-SENTENCE_END = r"[.?!…]+[\"'”’)\]]*(?=\s)|[。？！؟]"
+SENTENCE_END = r"(?<![.?!…])[.?!…]+[\"'”’)\]]*(?=\s)|[。？！؟]"
 CUT = re.compile(
     rf"(?P<end>{SENTENCE_END}|(?=[;,:\n،、，；]|\s[-–—]\s|\s(?:{'|'.join(CONNECTIVES)})\b))"
     rf"[\s;,:،、，；–—-]*(?:\b(?:{'|'.join(CONNECTIVES)})\b[\s,]+)*",
@@ -97,7 +98,8 @@ def _cuts(text: str) -> list[Span]:
 
     The first cut is its beginning, and the last one its end.
     """
-    found = [(Span(m.end("end"), m.end()), bool(m["end"])) for m in CUT.finditer(text)]
+    is_marked = plain_text(text) != " ".join(text.split())  # a mail with quotes or a footer stays whole
+    found = [] if is_marked else [(Span(m.end("end"), m.end()), bool(m["end"])) for m in CUT.finditer(text)]
     inner = [(cut, is_sentence) for cut, is_sentence in found if text[: cut.start].strip() and text[cut.end :].strip()]
     first_of_all = sorted(range(len(inner)), key=lambda i: (not inner[i][1], i))[:MAX_CUTS]
     return [Span(0, 0), *(inner[i][0] for i in sorted(first_of_all)), Span(len(text), len(text))]

@@ -145,7 +145,8 @@ class Intent:
 
 def unquoted_name(intent: Intent) -> str:
     """Return the name of an intent, or another one if it quotes an utterance: for models without utterances."""
-    return "_".join((*intent.keywords[:2], intent.id)) if intent.name.startswith("“") else intent.name
+    quotes = intent.discovered and intent.name.startswith("“")
+    return "_".join((*intent.keywords[:2], intent.id)) if quotes else intent.name
 
 
 def one_sentence(text: str) -> str:

@@ -90,15 +90,13 @@ class Carried:
 def _parts_of_divided(reviewed: ReviewedModel) -> Corpus:
     """Return the parts of utterances that a person divided, with the intents that they were put into."""
     review, whole = reviewed.review, {u.text: u for u in reviewed.assigned}
-    found: dict[str, tuple[str, Origin]] = {}
+    origins: dict[str, Origin] = {}
     for text in filter(whole.__contains__, review.divided):
         u = whole[text]
         origin = Origin(True, u.source, u.count, u.days, u.said.with_message(u.said.message or text))
-        for part in review.divided[text]:
-            intents = review.assigned[part]
-            if part not in whole and len(intents) == 1:
-                found[part] = (intents[0], origin)
-    return Corpus.of(found, [label for label, _ in found.values()], [origin for _, origin in found.values()])
+        origins |= dict.fromkeys([part for part in review.divided[text] if part not in whole], origin)
+    labels = reviewed.classifier.predict(list(origins)) if origins else []
+    return Corpus.of(origins, labels, origins.values()).labelled()
 
 
 def _key(decision: Decision) -> tuple[str, str | None]:

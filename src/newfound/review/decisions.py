@@ -266,8 +266,8 @@ class Divide(Kind):
     def apply(self, review: Review) -> None:
         review.check_has([self.text])
         start = 0
-        for part, intent in self.parts.items():
-            review.check_exists(intent)
+        for part in sorted(self.parts, key=self.text.find):  # JSON's objects may have their numbers first
+            review.check_exists(self.parts[part])
             if not part.strip() or part not in self.text[start:]:
                 raise DecisionError(f"divide: {part[:80]!r} does not follow in the utterance; give its parts in order")
             start = self.text.index(part, start) + len(part)

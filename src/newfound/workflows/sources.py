@@ -134,6 +134,7 @@ class InputReader:
         preparation = preparation_for(unlabelled.texts, self.read.mask)
         labelled, unlabelled = (self._prepared(corpus, preparation) for corpus in (labelled, unlabelled))
         labelled = distinct_examples(labelled)
+        self._warn_of_alike(labelled)
         _warn_of_labels(labelled, self.runtime)
         sample = self._distinct_sample(unlabelled, n_distinct)
         if not len(labelled):
@@ -165,6 +166,15 @@ class InputReader:
         if changes:
             self.runtime.reporter.note(f"Of {len(corpus):,} utterances, {'; '.join(changes)} are read.")
         return prepared
+
+    def _warn_of_alike(self, known: Corpus) -> None:
+        """Warn of prepared texts that have several labels, though no text had before."""
+        count = len(known) - len(set(known.texts))
+        if count and any(origin.said.message for origin in known.origins):
+            self.runtime.reporter.warn(
+                f"{count:,} known utterances have the words of another label's, without what is masked and marked up; "
+                "`mask` says what is left out"
+            )
 
     def _read_both(self, known: KnownSource | None, logs: LogSource | None) -> tuple[Corpus, Corpus, int | None]:
         """Return labelled and unlabelled utterances, and how many distinct logs there are if these are a sample."""

@@ -58,7 +58,7 @@ async function explained(text) {
   );
   const parts = predictions[0].intents ?? [];
   const said = parts.map((part) => [
-    el("q", { dir: "auto" }, text.slice(part.start, part.end)),
+    el("q", { dir: "auto" }, [...text].slice(part.start, part.end).join("")),
     [" ", named(part.intent), " ", quiet(sureness(part.probability))],
   ]);
   return [parts.length > 1 && [el("h3", t("try.parts", { n: parts.length })), bullets(said)], reasons(why)];
