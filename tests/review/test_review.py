@@ -98,7 +98,7 @@ def test_dividing_puts_parts_into_intents_until_the_utterance_is_moved(review):
     assert review.divided == {"a and b": ("a", "b")}
     decide(review, "rename", intent="leak", to="burst")
     decide(review, "move", texts=["a and b"], to="burst")
-    assert review.assigned == {"a and b": ("burst",), "a": ("pay",), "b": ("burst",)}
+    assert review.assigned == {"a and b": ("burst",)}
     assert review.divided == {}
 
 

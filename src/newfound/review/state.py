@@ -181,7 +181,9 @@ class Review:
 
     def assign(self, texts: Sequence[str], to: str | None) -> None:
         """Set the intent of utterances, which then are whole."""
-        self.divided = {text: parts for text, parts in self.divided.items() if text not in texts}
+        parts = {part for text in texts for part in self.divided.get(text, ())}
+        self.divided = {text: own for text, own in self.divided.items() if text not in texts}
+        self.assigned = {text: names for text, names in self.assigned.items() if text not in parts}
         self.assigned |= dict.fromkeys(texts, () if to is None else (to,))
 
     def divide(self, text: str, parts: Mapping[str, str]) -> None:
