@@ -98,7 +98,7 @@ def _cuts(text: str) -> list[Span]:
 
     The first cut is its beginning, and the last one its end.
     """
-    is_marked = plain_text(text) != " ".join(text.split())  # a mail with quotes or a footer stays whole
+    is_marked = plain_text(text).split() != text.split()  # a mail with quotes or a footer stays whole
     found = [] if is_marked else [(Span(m.end("end"), m.end()), bool(m["end"])) for m in CUT.finditer(text)]
     inner = [(cut, is_sentence) for cut, is_sentence in found if text[: cut.start].strip() and text[cut.end :].strip()]
     first_of_all = sorted(range(len(inner)), key=lambda i: (not inner[i][1], i))[:MAX_CUTS]
