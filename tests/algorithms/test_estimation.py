@@ -19,6 +19,7 @@ from newfound.algorithms.estimation import (
     _together,
     estimate_n_new,
     log_count,
+    moved_by_size,
     silhouettes,
     smooth,
     ward_cuts,
@@ -84,6 +85,16 @@ def test_mixed_logs_without_a_new_intent_have_none():
     x, y = problem(0, also_known=12)
     found = estimate_n_new(x, y, SEEDS, logs_hold="mixed")
     assert (found.n_new, found.low, found.high) == (0, 0, 0)
+
+
+def test_new_intents_are_taken_to_be_about_as_large_as_known_ones():
+    nine = math.log(9)
+    assert moved_by_size(nine, rows=120, rows_of_known=120 / 9) == pytest.approx(nine)
+    assert math.exp(moved_by_size(nine, rows=120, rows_of_known=20)) == pytest.approx(9**0.6 * 6**0.4)
+    assert math.exp(moved_by_size(nine, rows=120, rows_of_known=1)) == pytest.approx(9 * 2**0.4), (
+        "at most a factor of 2"
+    )
+    assert math.exp(moved_by_size(nine, rows=120, rows_of_known=900)) == pytest.approx(9 / 2**0.4)
 
 
 def test_fewer_known_intents_make_the_interval_wider():

@@ -146,7 +146,8 @@ def test_what_an_effort_stands_for():
 
     assert settings(effort="quick") == {"tune": "heads"}
     assert settings(effort="standard") == {"tune": "upper"}
-    assert settings(effort="best") == {"tune": "layers"}
+    assert settings(effort="best") == {"tune": "upper"}, "in mixed logs all layers gained nothing"
+    assert settings(effort="best", logs_hold="novel") == {"tune": "layers"}
     assert settings(effort="best", tune="last:2") == {"tune": "last:2"}
     assert settings(KMeans, effort="best") == {"tune": "last"}
     assert settings(tune="last") == {"tune": "last"}

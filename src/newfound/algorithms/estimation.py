@@ -15,7 +15,8 @@ too much from draw to draw. Only clusters of a few rows count as intents.
 others counted. The known intents are counted as well, as if they had no labels; since their number is known, this shows
 whether the corpus is divided more finely or more coarsely than the scores suggest, and half of the difference is made
 up for. New intents are best counted after a fine-tuning on the known ones. Known intents are counted on vectors of the
-pretrained encoder: fine-tuned ones were taught how many there are (docs/estimate.md).
+pretrained encoder: fine-tuned ones were taught how many there are (docs/estimate.md). In mixed logs, the number is also
+moved towards the one by which a new intent would have as many rows as a known one has on average.
 
 Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label.
 """
@@ -52,6 +53,9 @@ TEMPERATURE_OF_SEPARATION, TEMPERATURE_OF_SURPRISE = 0.1, 0.01  # of the weights
 NEIGHBOURS_PER_ROW = (0.40, 0.45, 0.50, 0.55)  # neighbours over rows of an intent, for the surprise; a mean over these
 WEIGHT_OF_SEPARATION = 2 / 3  # beside the surprise, which utterances of no intent and of known intents raise
 SHARE_CORRECTED = 0.5  # of the error on the known intents
+# Towards new intents as frequent as known ones, in mixed logs. They may really be rarer or more frequent, so no more
+# than this factor of difference counts.
+WEIGHT_OF_SIZE, MAX_FACTOR_OF_SIZE = 0.4, 2.0
 MIN_ROWS_TO_COUNT = 12
 MIN_SHARE_OF_NEW = 0.01  # of mixed logs: fewer rows in groups that are not recognised are no new intent
 # Without a new intent in the logs, up to 15 % of them were not recognised, with 0.61 to 0.75 of the labelled neighbours
@@ -115,12 +119,21 @@ def estimate_n_new(
     if n_known > 1:
         of_known = log_count(pretrained[~rest], seed=seed)
         middle -= SHARE_CORRECTED * (of_known - math.log(n_known))
+        if logs_hold == "mixed":
+            middle = moved_by_size(middle, int(rest.sum()), int((~rest).sum()) / n_known)
         error = ERROR_WITH_LABELS + ERROR_OF_ONE_KNOWN_INTENT / n_known
     elif n_known == 1:
         middle = math.log(max(1.0, math.exp(middle) - 1))  # one of the counted intents is the known one
     fewest = {0: 2, 1: 1}.get(n_known, 0 if logs_hold == "mixed" else 1)
     low, n_new, high = (min(max(fewest, round(math.exp(middle + side * error))), most) for side in (-1, 0, 1))
     return Estimate(n_new, low, high, logs_hold, n_known)
+
+
+def moved_by_size(middle: float, rows: int, rows_of_known: float) -> float:
+    """Move the logarithm of a number of new intents with some rows towards intents as large as known ones are."""
+    most = math.log(MAX_FACTOR_OF_SIZE)
+    difference = math.log(rows / rows_of_known) - middle
+    return middle + WEIGHT_OF_SIZE * min(max(difference, -most), most)
 
 
 def _are_left_over(x: Tensor, y: Tensor, rest: Tensor, n_known: int, seed: int) -> bool:

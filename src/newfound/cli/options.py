@@ -72,8 +72,8 @@ EffortOption = Annotated[
     str,
     typer.Option(
         "--effort",
-        help="quick (frozen encoder, seconds), standard (fine-tunes its upper half), best (fine-tunes all of it); "
-        "auto is standard if there are enough labels.",
+        help="quick (frozen encoder, seconds), standard (fine-tunes its upper half), best (the same, and all layers if "
+        "the logs hold new intents only); auto is standard if there are enough labels.",
     ),
 ]
 ModelEncoderOption = Annotated[

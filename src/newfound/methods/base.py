@@ -118,6 +118,11 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Whether the method learns from known intents, at least two of them; others can do without any."""
 
     @classmethod
+    def settings_of_effort(cls, effort: str, logs: LogsHold = "novel") -> Mapping[str, Any]:
+        """Return the settings that an effort stands for, by what the logs hold."""
+        return cls.EFFORTS[effort]
+
+    @classmethod
     def auto_tune(cls, corpus: Corpus, device: torch.device, logs: LogsHold = "novel") -> str:
         """Return how much of the encoder trains by default: the last layer on a GPU, if there is something to learn."""
         return "last" if len(corpus.intents) > 1 and device.type == "cuda" else "heads"

@@ -56,9 +56,10 @@ MIN_LABELS_TO_FINE_TUNE = 3  # of the typical known intent (docs/cold-start.md)
 MAX_TOKENS_TO_FINE_TUNE = 4_000_000  # whose hidden states are kept in memory: about 6 GB with minilm
 TOKENS_PER_WORD = 1.4
 SHARE_OF_EPOCHS_TO_ADD_HELD_OUT = 0.2
-# Of new intents, where known ones are in the logs too: it gave these a point back and cost nothing in all. A share of
-# how far apart two rows are on average, since vectors of some encoders all lie close to each other.
-MARGIN = 0.04
+# Of new intents, where known ones are in the logs too: twice 0.04 gave these half a point and took half a point from
+# new intents, for as many right in all. A share of how far apart two rows are on average, since vectors of some encoders
+# all lie close to each other.
+MARGIN = 0.08
 
 
 class Labels(NamedTuple):
@@ -118,7 +119,8 @@ class Consensus(Discoverer):
     NEEDS_KNOWN: ClassVar[bool] = False
     # Heads see one view; in a few dozen steps, dropout in the upper layers suffices.
     STORED_VIEWS: ClassVar[Mapping[str, int]] = {"cuda": 0, "cpu": 0}
-    # More than this gained nothing: more clusterings, several fine-tunings, rounds of self-training (docs/recipe.md).
+    # More than this gained nothing: more clusterings, several fine-tunings, rounds of self-training, and in mixed logs
+    # all layers (docs/recipe.md).
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
         "standard": {"tune": "upper"},
@@ -130,6 +132,11 @@ class Consensus(Discoverer):
         super().check_settings(corpus)
         if len(corpus.intents) < 2 and self.tune not in ("auto", "heads"):
             raise NothingToFineTuneOn(len(corpus.intents))
+
+    @classmethod
+    def settings_of_effort(cls, effort: str, logs: LogsHold = LOGS_HOLD) -> Mapping[str, Any]:
+        """Return the settings that an effort stands for: all layers are worth their time in logs of new intents only."""
+        return cls.EFFORTS["standard" if effort == "best" and logs == "mixed" else effort]
 
     @classmethod
     def auto_tune(cls, corpus: Corpus, device: torch.device, logs: LogsHold = LOGS_HOLD) -> str:

@@ -75,11 +75,12 @@ def settings_of_effort(
     """
     if effort != "auto" and effort not in method.EFFORTS:
         raise SettingsError(f"effort={effort!r} is not one of auto, {', '.join(method.EFFORTS)}")
+    logs = logs_hold or defaults.LOGS_HOLD
     if effort == "auto" and tune == "auto":
-        tune = method.auto_tune(corpus, pick_device(runtime.device), logs_hold or defaults.LOGS_HOLD)
+        tune = method.auto_tune(corpus, pick_device(runtime.device), logs)
         runtime.reporter.note(DEFAULT_EFFORT_NOTES[tune])
         return {"tune": tune}
-    settings = dict(method.EFFORTS["standard" if effort == "auto" else effort])
+    settings = dict(method.settings_of_effort("standard" if effort == "auto" else effort, logs))
     return settings if tune == "auto" else {**settings, "tune": tune}
 
 
