@@ -57,8 +57,8 @@ MAX_TOKENS_TO_FINE_TUNE = 4_000_000  # whose hidden states are kept in memory: a
 TOKENS_PER_WORD = 1.4
 SHARE_OF_EPOCHS_TO_ADD_HELD_OUT = 0.2
 # Of new intents, where known ones are in the logs too: twice 0.04 gave these half a point and took half a point from
-# new intents, for as many right in all. A share of how far apart two rows are on average, since vectors of some encoders
-# all lie close to each other.
+# new intents, for as many right in all. A share of how far apart two rows are on average, since vectors of some
+# encoders all lie close to each other.
 MARGIN = 0.08
 
 
@@ -135,7 +135,7 @@ class Consensus(Discoverer):
 
     @classmethod
     def settings_of_effort(cls, effort: str, logs: LogsHold = LOGS_HOLD) -> Mapping[str, Any]:
-        """Return the settings that an effort stands for: all layers are worth their time in logs of new intents only."""
+        """Return the settings that an effort stands for; in mixed logs all layers are not worth their time."""
         return cls.EFFORTS["standard" if effort == "best" and logs == "mixed" else effort]
 
     @classmethod
