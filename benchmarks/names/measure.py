@@ -2,9 +2,9 @@
 
     python -m benchmarks.names.measure fresh    # partitions on which rules may be chosen; prints the names
     python -m benchmarks.names.measure splits found   # the published splits; writes names.json beside this file
-    python -m benchmarks.names.measure table    # the table of docs/names.md from names.json
+    python -m benchmarks.names.measure table    # the table of docs/notebook/names.md
     python -m benchmarks.names.measure corpora  # names of six everyday corpora; writes corpora.json
-    python -m benchmarks.names.measure list     # the list of docs/names.md from corpora.json
+    python -m benchmarks.names.measure list     # the list of docs/notebook/names.md from corpora.json
 
 The utterances of each new intent are those of the training data by their gold label, so that only the naming is
 measured; with `found`, they are those of the clusters that a quick consensus finds, and the gold name is that of the

@@ -1,4 +1,4 @@
-"""docs/theory.md in numbers: the EM view of prototypical contrastive learning on a toy mixture."""
+"""docs/dpl.md in numbers: the EM view of prototypical contrastive learning on a toy mixture."""
 
 from __future__ import annotations
 
