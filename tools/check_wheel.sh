@@ -23,8 +23,10 @@ pip="-m pip --quiet --disable-pip-version-check"
 sdist=$(echo "$work"/dist/*.tar.gz)
 wheel=$(echo "$work"/dist/*.whl)
 
-# The sdist has no benchmarks and no large file; the wheel has the package and nothing else.
+# The sdist has no benchmarks and no large file; the wheel has the package and nothing else, and a README whose links work
+# on a package index.
 "$python" - "$sdist" "$wheel" "$max_bytes" << 'PYTHON'
+import re
 import sys
 import tarfile
 import zipfile
@@ -34,6 +36,7 @@ with tarfile.open(sdist) as archive:
     files = {member.name.partition("/")[2]: member.size for member in archive if member.isfile()}
 with zipfile.ZipFile(wheel) as archive:
     packed = {entry.filename: entry.file_size for entry in archive.infolist() if not entry.is_dir()}
+    (metadata,) = [archive.read(name).decode() for name in packed if name.endswith(".dist-info/METADATA")]
 wrong = [f"sdist: {name} belongs to the benchmarks" for name in files if name.startswith("benchmarks/")]
 wrong += [f"sdist: {name} has {size:,} bytes" for name, size in files.items() if size > max_bytes]
 wrong += [f"wheel: {name} has {size:,} bytes" for name, size in packed.items() if size > max_bytes]
@@ -41,6 +44,9 @@ wrong += [f"wheel: {name} is not part of the package" for name in packed if not 
 wanted = ("newfound/py.typed", "newfound/data/demo/utterances.csv", "newfound/data/demo/README.md")
 wrong += [f"wheel: {name} is missing" for name in wanted if name not in packed]
 wrong += [f"sdist: {name} is missing" for name in ("LICENSE", "README.md", "pyproject.toml") if name not in files]
+links = re.findall(r"\]\(([^)\s]+)\)", metadata)
+wrong += [f"METADATA: {link} leads nowhere on a package index" for link in links if not link.startswith("https://")]
+wrong += ["METADATA: the README is missing"] if not links else []
 if wrong:
     sys.exit("\n".join(wrong))
 print(f"sdist: {len(files)} files, wheel: {len(packed)} files; nothing in them is over {max_bytes:,} bytes")
