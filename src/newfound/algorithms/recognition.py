@@ -11,7 +11,7 @@ Three witnesses are heard, each a number from 0 to 1 for every row:
                   rows that it is less sure of, each as if it had not been learned from.
 
 With few labels there are too few labelled neighbours to count, and the other two decide. On eight corpora all together
-told known from new better than any of them (docs/logs.md).
+told known from new better than any of them (docs/notebook/consensus.md).
 
 Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label. There are n_known known
 intents and about n_new new ones. `neighbours` is how many nearest rows of each row are looked at. `pretrained` [n, d]

@@ -1,7 +1,7 @@
 """Gentle fine-tuning of the encoder: supervised contrast on labelled rows; if asked for, instance contrast on the logs.
 
 A few dozen steps at a low rate pull utterances of one intent together without spoiling what the encoder knew of all the
-others. More steps, or an instance contrast of full weight, do spoil it on small corpora (docs/notebook/fine-tuning.md).
+others. More steps, or an instance contrast of full weight, do spoil it on small corpora (docs/notebook/consensus.md).
 """
 
 from __future__ import annotations
