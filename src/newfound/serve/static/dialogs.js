@@ -6,7 +6,8 @@ import { askAbout, losses } from "./losses.js";
 import { say } from "./messages.js";
 import { nearest } from "./names.js";
 import { dot, tag } from "./parts.js";
-import { intentNamed, intents, isIntent, mine, setName } from "./store.js";
+import { intentNamed, intents, isIntent, mine, setName } from "./review.js";
+import { store } from "./store.js";
 import { rich, t } from "./strings.js";
 
 const dialog = byId("ask");
@@ -30,10 +31,7 @@ const MAX_CORRECTIONS = 3;
  * @property {(value: string) => Submitted} submit If it throws, the dialog shows the error.
  */
 
-/** What a click on a choice does with its name. @type {(name: string) => unknown} */
-let choose = () => {};
-/** @type {import("./api.js").Refusal | null} */
-let refused = null; // why the last answer was not accepted, if somebody else had decided otherwise
+const state = store.dialog;
 
 /** Ask the reviewer's name, once; returns whether it was given. */
 export async function askName() {
@@ -55,7 +53,7 @@ export async function ask(question) {
 /** @param {Question} question @returns {Promise<void>} Resolves when the dialog is closed. */
 async function pose(question) {
   const { hasInput = true, onInput, submit } = question;
-  refused = null;
+  state.refused = null;
   fillDialog(question);
   input.oninput = () => {
     fill(byId("ask-problem"));
@@ -68,7 +66,7 @@ async function pose(question) {
     await closeAfter(() => submit(given));
     isSending = false;
   };
-  choose = send;
+  state.choose = send;
   byId("ask-form").onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
     send(input.value.trim());
@@ -83,7 +81,7 @@ async function pose(question) {
     dialog.onclose = resolve;
   });
   forgetSeen();
-  if (refused) await explainConflict(refused);
+  if (state.refused) await explainConflict(state.refused);
 }
 
 /** @param {Question} question */
@@ -105,12 +103,12 @@ function fillDialog({ title, label = "", value = "", quotes = [], total, note, o
 
 /** Close the dialog unless an action fails or returns false. @param {() => Submitted} action */
 async function closeAfter(action) {
-  refused = null;
+  state.refused = null;
   try {
     if ((await action()) !== false) dialog.close();
   } catch (error) {
     if (!dialog.open) return say(problem(error), { bad: true });
-    if (/** @type {any} */ (error).status === 409) refused = /** @type {any} */ (error);
+    if (/** @type {any} */ (error).status === 409) state.refused = /** @type {any} */ (error);
     fill(byId("ask-problem"), problem(error));
   }
 }
@@ -150,7 +148,7 @@ function showChoices(items) {
 const choice = (i) =>
   button(
     [dot(i.name), " ", i.name, " ", tag(i.status), " ", quiet(t("utterances", { n: i.size }))],
-    () => choose(i.name),
+    () => state.choose(i.name),
     { class: "choice" },
   );
 
@@ -252,7 +250,7 @@ export function askAndMake(texts, options) {
       if (!present) return put(name, true, options, selection);
       fill(byId("ask-problem"), t("dialog.nameIsTaken", { name }));
       showChoices(choice(present));
-      choose = () => closeAfter(() => put(name, false, options, selection));
+      state.choose = () => closeAfter(() => put(name, false, options, selection));
       return false;
     },
   });

@@ -3,15 +3,15 @@ import { el, quiet } from "./dom.js";
 import { percent } from "./format.js";
 import { CERTAINTY } from "./palette.js";
 import { address } from "./router.js";
-import { colourOf } from "./store.js";
+import { colourOf } from "./review.js";
+import { store } from "./store.js";
 import { breakable, t } from "./strings.js";
 
 export const SURE = /** @type {const} */ (["sure.unlikely", "sure.not", "sure.fairly", "sure.sure"]); // as in CERTAINTY
-let terms = 0;
 
 /** A word that explains itself on hover, focus or touch. @param {"sure" | "wrong"} word */
 export function term(word) {
-  const id = `term-${++terms}`;
+  const id = `term-${++store.shown.terms}`;
   return el("span", { class: "term" }, [
     el("button", { type: "button", class: "word", "aria-describedby": id }, t(`term.${word}`)),
     el("span", { class: "tip", role: "tooltip", id }, t(`meaning.${word}`)),

@@ -7,10 +7,11 @@ import { button, checkbox, el, fill, lastOf, linkButton, quiet, quietLine } from
 import { askAbout, losses } from "./losses.js";
 import { named, sureness } from "./parts.js";
 import { address, show } from "./router.js";
+import { store } from "./store.js";
 import { t } from "./strings.js";
 
 const MILLISECONDS_BEFORE_COUNTING = 150; // what intents lose, after the last change of a selection
-const logsOnly = { "/v1/review/search": true, "/v1/review/intent": false, "/v1/review/without-intent": false }; // kept
+const { logsOnly, selections } = store;
 
 /**
  * A title with the number of utterances in a list, which has each text once.
@@ -45,8 +46,6 @@ export function tally(keys, counts) {
 export const utterancesAt = (path, query) => (start) =>
   get(path, /** @type {any} */ ({ ...query, logs_only: logsOnly[path] || undefined, start }));
 
-/** @type {Map<string, { of: string, ids: Set<number> }>} */
-const selections = new Map();
 /**
  * The numbers of the selected utterances; they stay while other views are shown.
  * @param {string} view

@@ -1,11 +1,12 @@
 // Downloads for bot platforms.
 import { get } from "./api.js";
 import { el, fill, linkButton, quiet, quietLine } from "./dom.js";
-import { limits } from "./store.js";
+import { limits } from "./review.js";
+import { store } from "./store.js";
 import { t } from "./strings.js";
 
 const MAX_LANGUAGE_LENGTH = 20;
-const chosen = { which: /** @type {ExportChoice} */ ("default"), language: "en" };
+const chosen = store.exports;
 /** @type {Record<ExportChoice, Record<string, string>>} */
 const QUERIES = { default: {}, accepted: { only: "accepted" }, all: { with_guesses: "true" } };
 

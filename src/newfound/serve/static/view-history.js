@@ -3,7 +3,7 @@ import { get } from "./api.js";
 import { undo } from "./decisions.js";
 import { button, el, quiet, quietLine, section, table, tableRow } from "./dom.js";
 import { ago } from "./parts.js";
-import { mayBe, state } from "./store.js";
+import { mayBe, state } from "./review.js";
 import { rich, t } from "./strings.js";
 
 export async function historyView() {

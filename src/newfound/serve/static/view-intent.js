@@ -8,7 +8,7 @@ import { say } from "./messages.js";
 import { ago, dot, intentLink, tag, term } from "./parts.js";
 import { linePlot } from "./plot.js";
 import { address, go } from "./router.js";
-import { draft, forgetDrafts, hasDrafts, intentNamed, isIntent, limits, wrongIn } from "./store.js";
+import { draft, forgetDrafts, hasDrafts, intentNamed, isIntent, limits, wrongIn } from "./review.js";
 import { breakable, rich, t } from "./strings.js";
 import { selectionIn, titleOf, utteranceList, utterancesAt } from "./utterances.js";
 import { listAddress, order } from "./view-intents.js";

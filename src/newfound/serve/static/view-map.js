@@ -7,16 +7,13 @@ import { certaintyLegend, decisionLegend, groupOf, intentLegend } from "./map-le
 import { DECISION, GREY, PALETTE, certaintyColour } from "./palette.js";
 import { selectControl, spot, sureWord } from "./parts.js";
 import { scatter } from "./scatter.js";
-import { colourOf, limits, state } from "./store.js";
+import { colourOf, limits, state } from "./review.js";
+import { store } from "./store.js";
 import { rich, t } from "./strings.js";
 import { tally, utteranceList } from "./utterances.js";
 
-// These are kept when the view changes.
-const camera = { scale: 1, x: 0, y: 0 };
-const chosen = {
-  ...{ by: /** @type {"intent" | "certainty" | "decision"} */ ("intent"), knownNames: false, words: "", week: 0 },
-  groups: /** @type {boolean | null} */ (null), // by default with many intents
-};
+const chosen = store.map;
+const { camera, texts } = chosen;
 const MAX_INTENTS_WITHOUT_GROUPS = 30;
 const MILLISECONDS_OF_A_WEEK = 7 * 86_400_000;
 const SHOWN_AT_ONCE = 100; // selected utterances
@@ -27,10 +24,6 @@ const TEXTS_READ_TOGETHER = 40; // around the pointer
 const PIXELS_TO_CARD = 14;
 const ZOOM_STEP = 1.5;
 const LARGEST_POSITION = 65535;
-/** @type {Map<number, string>} */
-const texts = new Map(); // of utterances, by their numbers
-/** @type {(() => void) | null} */
-let disposeLast = null; // a browser has few contexts of WebGL
 
 /** @param {string} text In base64. */
 const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
@@ -90,7 +83,7 @@ export async function mapView(name) {
     certainty: (/** @type {number} */ i) => certaintyColour(data.probability[i]),
     decision: (/** @type {number} */ i) => DECISION[kind(i)],
   };
-  disposeLast?.();
+  chosen.dispose();
   const map = scatter(canvas, {
     camera,
     colourOf: (i) => colours[chosen.by](i),
@@ -105,7 +98,7 @@ export async function mapView(name) {
     },
     onHint: () => (hint.hidden = false),
   });
-  disposeLast = map.dispose;
+  chosen.dispose = map.dispose;
 
   let hovering = 0;
   function showCard(/** @type {number | null} */ i, /** @type {[x: number, y: number]} */ [x, y]) {

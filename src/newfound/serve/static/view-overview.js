@@ -5,7 +5,7 @@ import { SHOWS, listAddress } from "./view-intents.js";
 import { linePlot } from "./plot.js";
 import { knownCheck } from "./parts.js";
 import { address } from "./router.js";
-import { intents, known, loadDetails, state } from "./store.js";
+import { intents, known, loadDetails, state } from "./review.js";
 import { breakable, t } from "./strings.js";
 
 const MAX_INTENTS_IN_A_LIST = 30; // more are put into groups

@@ -3,7 +3,7 @@ import { post } from "./api.js";
 import { attempt } from "./decisions.js";
 import { bullets, button, el, fill, kbd, quiet, row, table, tableRow } from "./dom.js";
 import { named, sureness, warning } from "./parts.js";
-import { draft, limits } from "./store.js";
+import { draft, limits } from "./review.js";
 import { rich, t } from "./strings.js";
 
 const MAX_CHARACTERS = 100_000; // of all texts together
