@@ -167,7 +167,7 @@ export function utteranceList(page, options) {
 
 /** What can be done with one utterance of a list. @param {Utterance} u @param {string} [from] */
 const actionsOn = ({ id, text }, from) => [
-  linkButton(likeAddress(text), t("similar"), { "aria-label": t("similar.quoted", { text }), class: "small" }),
+  linkButton(likeAddress(text), t("similar"), { "aria-label": t("similar.quoted", { text }), class: "button small" }),
   button(t("move"), () => askAndMove([text], { ids: [id], from }), {
     "aria-label": t("move.quoted", { text }),
     class: "small",

@@ -38,8 +38,7 @@ function downloads({ formats, ...counts }) {
       update();
     });
     return el("label", { class: "option" }, [
-      [radio, " ", el("strong", t(`export.${which}`))],
-      ` ${countsInWords(counts[which])}`,
+      [radio, el("span", [el("strong", t(`export.${which}`)), ` ${countsInWords(counts[which])}`])],
     ]);
   };
   language.addEventListener("input", update);

@@ -130,7 +130,7 @@ function drawCards() {
     const radio = el("input", { type: "radio", name: "train", id: `train-${kind}`, checked: kind === state.kind });
     radio.addEventListener("change", () => choose(kind));
     cards[kind].hidden = kind !== state.kind;
-    return el("label", { class: "control" }, [radio, " ", t(`train.which.${kind}`)]);
+    return el("label", { class: "control" }, [radio, t(`train.which.${kind}`)]);
   };
   fill(state.cardBox, el("fieldset", [el("legend", t("train.which")), kinds.map(option)]), Object.values(cards));
   if (focused) byId(focused)?.focus({ preventScroll: true });
