@@ -52,21 +52,11 @@ async function renewSecret() {
   return true;
 }
 
-/**
- * @template {keyof Gets} P
- * @param {P} path
- * @param {Gets[P]["query"]} [query]
- * @returns {Promise<Gets[P]["answer"]>}
- */
+/** @type {<P extends keyof Gets>(path: P, query?: Gets[P]["query"]) => Promise<Gets[P]["answer"]>} */
 export const get = (path, query) => request(path + inAddress(query));
 
-/**
- * @template {keyof Posts} P
- * @param {P} path
- * @param {object} body A Blob is sent as it is, and all else as JSON.
- * @param {Posts[P]["query"]} [query]
- * @returns {Promise<Posts[P]["answer"]>}
- */
+// A body that is a Blob is sent as it is, and all else as JSON.
+/** @type {<P extends keyof Posts>(path: P, body: object, query?: Posts[P]["query"]) => Promise<Posts[P]["answer"]>} */
 export const post = (path, body, query) => request(path + inAddress(query), body);
 
 /** @param {Record<string, any>} query A list is a parameter that is given several times. */

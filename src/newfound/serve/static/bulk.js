@@ -31,7 +31,7 @@ export function bulkBar(selection, redraw) {
   ]);
 }
 
-/** @param {string[]} names @returns {import("./decisions.js").Step} */
+/** @param {string[]} names @returns {Step} */
 const acceptances = (names) => [
   names.map((intent) => ({ accept: { intent } })),
   t("said.acceptedSeveral", { n: names.length }),

@@ -8,7 +8,6 @@ import { NobodyYet, refresh, state, who } from "./review.js";
 import { store } from "./store.js";
 import { t } from "./strings.js";
 
-/** @typedef {Record<string, object>} Decision */
 /** @typedef {import("./api.js").Refusal} Refusal */
 
 const { sending } = store;
@@ -148,11 +147,6 @@ export async function reportDone(message, entries, next) {
   say(message, { undo: () => undo(entries.at(-1)?.id, true), forNextView: leaves });
   byId("view").focus({ preventScroll: true });
 }
-
-/**
- * What is decided, what is said of it, and the address of the view to go to.
- * @typedef {[decisions: Decision[], message: string, next?: string]} Step
- */
 
 /** @param {Step} step @param {() => void} [onRecorded] */
 export async function carryOut([decisions, message, next], onRecorded) {

@@ -16,21 +16,6 @@ const MAX_QUOTES = 8;
 const MAX_CHOICES = 6;
 const MAX_CORRECTIONS = 3;
 
-/** @typedef {void | boolean | Promise<void | boolean>} Submitted Resolves when it is done; false: stay open. */
-/**
- * @typedef {object} Question
- * @property {string} title
- * @property {string} [label]
- * @property {string} [value]
- * @property {string[]} [quotes]
- * @property {number} [total] Of what the quotes are examples of; by default there are no others.
- * @property {Child} [note]
- * @property {string} [ok]
- * @property {boolean} [hasInput]
- * @property {(typed: string) => void} [onInput]
- * @property {(value: string) => Submitted} submit If it throws, the dialog shows the error.
- */
-
 const state = store.dialog;
 
 /** Ask the reviewer's name, once; returns whether it was given. */
@@ -117,7 +102,7 @@ export const isOpen = () => dialog.open;
 
 /**
  * Record what was answered; the dialog closes as soon as it is.
- * @param {import("./decisions.js").Step} step
+ * @param {Step} step
  * @param {() => void} [after] Called when it was recorded.
  */
 export const conclude = (step, after) =>
@@ -202,9 +187,7 @@ export function askIntent({ except = [], mayCreate = true, submit, likely, ...qu
  * @typedef {{ ids: number[], after?: () => void, from?: string | null,
  *   send?: (to: string, create: boolean, said: string) => void }} MoveOptions
  */
-/** @typedef {import("./losses.js").Selection} Selection */
-
-/** @param {string} to @param {boolean} create @param {MoveOptions} options @param {Promise<Selection>} selection */
+/** @param {string} to @param {boolean} create @param {MoveOptions} options @param {Promise<Chosen>} selection */
 async function put(to, create, { after, ids, send }, selection) {
   if (send) return send(to, create, create ? t("said.made", { name: to }) : t("said.moved", { name: to }));
   const { losses: all } = await selection;
@@ -217,7 +200,7 @@ async function put(to, create, { after, ids, send }, selection) {
  * What is shown of the utterances that a dialog is about.
  * @param {string[]} texts
  * @param {number[]} ids
- * @param {Promise<Selection>} selection
+ * @param {Promise<Chosen>} selection
  */
 const about = (texts, ids, selection) => ({
   quotes: texts,

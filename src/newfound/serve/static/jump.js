@@ -12,7 +12,6 @@ const MAX_INTENTS = 8;
 const dialog = byId("jump");
 const input = byId("jump-value");
 const list = byId("jump-choices");
-/** @typedef {import("./store.js").Target} Target */
 const { jump } = store;
 
 /** @param {string} typed @returns {Target[]} */

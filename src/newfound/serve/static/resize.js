@@ -35,9 +35,6 @@ export function resizeCard() {
   const number = el("output", { for: "resize", class: "chosen" });
   const estimate = el("p", { class: "quiet" });
   const changes = el("div");
-  const step = (/** @type {number} */ by) => () => choose(chosen + by);
-  const coarser = button(t("resize.coarser"), step(-1), { id: "coarser", disabled: true, title: t("resize.fewer") });
-  const finer = button(t("resize.finer"), step(1), { id: "finer", disabled: true, title: t("resize.more") });
   const soon = lastOf(MILLISECONDS_BEFORE_ASKING);
 
   function label() {
@@ -48,8 +45,6 @@ export function resizeCard() {
     number.textContent = words;
     slider.value = typed.value = String(n);
     slider.setAttribute("aria-valuetext", words);
-    coarser.disabled = n <= fewest;
-    finer.disabled = n >= most;
   }
   /** @param {number} n */
   function choose(n) {
@@ -89,7 +84,7 @@ export function resizeCard() {
   label();
   preview(null).then(begin, (error) => fill(estimate, problem(error)));
   return el("section", { class: "card resize", "aria-label": t("resize.title") }, [
-    el("div", { class: "scale" }, [coarser, slider, finer, typed, number]),
+    el("div", { class: "scale" }, [slider, typed, number]),
     estimate,
     changes,
   ]);

@@ -80,11 +80,7 @@ export const mayBe = (name) => mine() === name;
 
 const { drafts } = store;
 
-/**
- * @template {HTMLInputElement | HTMLTextAreaElement} T
- * @param {string} key
- * @param {T} input
- */
+/** @type {<T extends HTMLInputElement | HTMLTextAreaElement>(key: string, input: T) => T} */
 export function draft(key, input) {
   if (drafts.has(key)) input.value = drafts.get(key) ?? "";
   input.addEventListener("input", () => (input.value ? drafts.set(key, input.value) : drafts.delete(key)));

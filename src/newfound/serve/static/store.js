@@ -2,10 +2,6 @@
 // made from it and from the answers of the server.
 import { QueueModel } from "./queue-model.js";
 
-/** @typedef {"attention" | "size" | "wrong" | "name" | "group"} SortBy */
-/** @typedef {"all" | "attention" | "new" | "accepted" | "same" | "two" | "doubtful"} Shown */
-/** @typedef {{ label: Child, kind: string, act: () => unknown }} Target */
-
 /** A place for one file. */
 export class Slot {
   /** @type {File | null} */ file = null;

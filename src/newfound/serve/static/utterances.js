@@ -23,14 +23,9 @@ export const titleOf = (page, key) => [t(key, { n: page.occurrences }), differen
 export const differentTexts = ({ total, occurrences }) =>
   total < occurrences && [" ", quiet(t("differentTexts", { n: total }))];
 
-/**
- * How many utterances have each key, by the key of each text and how often it occurred.
- * @template K
- * @param {K[]} keys
- * @param {Int32Array} counts
- */
+// How many utterances have each key, by the key of each text and how often it occurred.
+/** @type {<K>(keys: K[], counts: Int32Array) => Map<K, number>} */
 export function tally(keys, counts) {
-  /** @type {Map<K, number>} */
   const sizes = new Map();
   keys.forEach((key, i) => sizes.set(key, (sizes.get(key) ?? 0) + counts[i]));
   return sizes;
@@ -57,19 +52,6 @@ export function selectionIn(view, of = "") {
   selections.set(view, selection);
   return selection.ids;
 }
-
-/**
- * @typedef {object} ListOptions
- * @property {Set<number>} selection The numbers of the selected utterances.
- * @property {(start: number) => Promise<Pick<UtterancePage, "utterances" | "total" | "ids">>} fetchPage
- * @property {boolean} [withIntent] Whether each utterance has the name of its intent beside it.
- * @property {string} [from] The intent that all of them belong to.
- * @property {boolean} [mayLeave] Whether they can be put into no intent.
- * @property {keyof typeof logsOnly} [mayLeaveOut] Where labelled ones can be left out.
- * @property {boolean} [showsLosses] Whether what intents would lose is shown before a dialog is opened.
- * @property {() => void} [onChange] Called when the selection has changed.
- * @property {string} [empty]
- */
 
 /** @param {UtterancePage} page The first ones. @param {ListOptions} options @returns {Child[]} */
 export function utteranceList(page, options) {

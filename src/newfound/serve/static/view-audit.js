@@ -77,7 +77,7 @@ const estimates = (/** @type {AuditResult} */ result, /** @type {Estimate} */ ac
     result.more_questions > 0 && ` ${t("audit.more", { n: result.more_questions })}`,
   ]),
   table(
-    [[t("intent")], [t("audit.title")], [t("audit.yes")]],
+    [[t("intent")], [t("audit.column")], [t("audit.yes")]],
     result.intents.map((i) => [named(i.name), interval(i.accuracy), `${i.yes} / ${i.answered}`]),
   ),
 ];

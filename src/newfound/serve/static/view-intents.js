@@ -12,8 +12,6 @@ import { rich, t } from "./strings.js";
 const MILLISECONDS_TO_WAIT_FOR_DETAILS = 1500;
 const EXAMPLES_IN_A_LINE = 2;
 
-/** @typedef {import("./store.js").SortBy} SortBy */
-/** @typedef {import("./store.js").Shown} Shown */
 const { list } = store;
 const { chosen, selection, unfolded } = list;
 
@@ -181,7 +179,7 @@ function newIntents(/** @type {Intent[]} */ some, /** @type {() => void} */ redr
     const take = button(t("accept"), () => accept(i.name), { "aria-label": label, disabled: !hasDetails, title });
     return intentRow(columns, i, [box, ...intentCells(i), i.status === "new" ? take : tag(i.status)]);
   };
-  /** @type {import("./dom.js").Column[]} */
+  /** @type {Column[]} */
   const columns = [[t("select"), "box"], ...commonColumns(), [t("accept"), "action"]];
   return folded(some, (own) => table(columns, own.map(line), { class: "intents" }));
 }
@@ -212,7 +210,7 @@ function knownIntents(some) {
   return fold(title, content, list.showsKnown || Boolean(chosen.words), keep, { class: "fold known" });
 }
 
-/** @returns {import("./dom.js").Column[]} */
+/** @returns {Column[]} */
 const commonColumns = () => [
   [t("intent"), "who-is"],
   [t("intents.examples"), "examples-cell"],
@@ -220,7 +218,7 @@ const commonColumns = () => [
   [term("wrong"), "certain number"],
 ];
 
-/** @type {(columns: import("./dom.js").Column[], i: Intent, cells: Child[]) => HTMLElement} */
+/** @type {(columns: Column[], i: Intent, cells: Child[]) => HTMLElement} */
 const intentRow = (columns, i, cells) =>
   tableRow(columns, cells, { "data-name": i.name, tabindex: -1, onfocus: () => (list.marked = i.name) });
 

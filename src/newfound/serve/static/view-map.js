@@ -322,9 +322,12 @@ export async function mapView(name) {
       [note, hint],
       el("div", { class: "map" }, [
         el("div", [
-          el("div", { class: "map-frame" }, [plot, card, zoom]),
-          el("p", { class: "quiet help", id: "map-help" }, help()),
-          el("p", { class: "quiet help-touch" }, t("map.helpTouch")),
+          el("div", { class: "map-frame" }, [plot, card]),
+          el("div", { class: "below" }, [
+            el("p", { class: "quiet help", id: "map-help" }, help()),
+            el("p", { class: "quiet help-touch" }, t("map.helpTouch")),
+            zoom,
+          ]),
         ]),
         el("div", { class: "side" }, [list, fold(t("map.legend"), legend, isWide)]),
       ]),

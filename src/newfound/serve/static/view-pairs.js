@@ -8,7 +8,7 @@ import { intentNamed } from "./review.js";
 import { store } from "./store.js";
 import { rich, t } from "./strings.js";
 
-/** @type {import("./dom.js").Column[]} */
+/** @type {Column[]} */
 const COLUMNS = [[t("intent")], [t("intent")], [t("pairs.expected"), "number"], [t("pairs.look"), "action"]];
 
 export async function pairsView() {

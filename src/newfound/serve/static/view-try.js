@@ -76,7 +76,7 @@ function reasons(e) {
     u.text,
     " ",
     named(u.intent),
-    quiet(` ${u.labelled_by} · ${t("try.similarity", { value: String(u.similarity) })}`),
+    quiet(` · ${u.labelled_by} · ${t("try.similarity", { value: String(u.similarity) })}`),
   ]);
   const words = e.words.map((w) =>
     rich(w.intent === e.intent ? "try.lessSure" : "try.another", {
@@ -95,7 +95,7 @@ function reasons(e) {
   ];
 }
 
-/** @type {import("./dom.js").Column[]} */
+/** @type {Column[]} */
 const COLUMNS = [[t("try.sentence")], [t("intent")], [t("term.sure")], [t("try.why"), "action"]];
 
 const predictionTable = (/** @type {string[]} */ texts, /** @type {Prediction[]} */ predictions) => [
