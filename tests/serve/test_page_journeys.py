@@ -112,7 +112,7 @@ def test_exports_are_named_counted_and_can_be_of_accepted_intents_only(page, tmp
     counts = page.locator("fieldset label").all_text_contents()
     kinds = r"\d+ utterances: \d+ labelled by people, \d+ in accepted intents"
     assert re.fullmatch(rf"Accepted new intents only 1 intent, {kinds}, 0 guesses", counts[1]), counts
-    assert re.fullmatch(rf" With the guesses of the model 5 intents, {kinds}, [1-9]\d* guess(es)?", counts[2]), counts
+    assert re.fullmatch(rf"With the guesses of the model 5 intents, {kinds}, [1-9]\d* guess(es)?", counts[2]), counts
     assert "1 new intent is not accepted yet" in page.locator("main").text_content()
     page.check("text=Accepted new intents only")
     page.fill("#language", "pt-br")
