@@ -22,7 +22,9 @@ class Method:
 def test_a_language_model_gives_labels_to_a_method_that_asks_for_them(asks):
     method = Method()
     method.ASKS_QUESTIONS = asks
-    fit(method, Corpus.of(["a"], [None]), Run(), llm=SimpleNamespace(settings=SimpleNamespace(budget=0), calls_left=0))
+    settings = SimpleNamespace(budget=4, redact=False)  # a fifth of four requests is none
+    llm = SimpleNamespace(settings=settings, calls_left=4, ask_many=lambda prompts, **how: [None] * len(prompts))
+    fit(method, Corpus.of(["a"], [None]), Run(), llm=llm)
     assert "annotator" not in method.given
     labeller = method.given["labeller"]
     assert labeller(["a"]) == [None] if asks else labeller is None
