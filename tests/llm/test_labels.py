@@ -6,11 +6,14 @@ import json
 import re
 
 import pytest
-from server import says, says_by, serving
+from server import error, says, says_by, serving
 
+from newfound.algorithms.ensembles import share_agreeing
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import LanguageModel
 from newfound.llm.labels import short_labels
+from newfound.methods import asking, consensus
+from newfound.methods.consensus import Consensus
 
 TEXTS = [f"message {letter}" for letter in "abcdefghijklmnopqrstuvwxyz"[:23]]
 
@@ -62,3 +65,49 @@ def test_answers_may_lack_lines_or_have_more(endpoint, answer, expected):
 def test_numbers_in_messages_are_masked_and_the_messages_keep_theirs(endpoint):
     labels(endpoint, ["0171 2345678 is mine", "two\nlines"])
     assert numbered(endpoint.prompts[0]) == [("1", "<phone> is mine"), ("2", "two lines")]
+
+
+def fails_first(times):
+    """Answer each prompt only when it comes again."""
+    seen = {}
+
+    def answer(handler, prompt):
+        seen[prompt] = seen.get(prompt, 0) + 1
+        again = error(503, "busy") if seen[prompt] <= times else says('{"1": "some label"}')
+        again(handler, prompt)
+
+    return answer
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_repeated_requests_count_against_the_share(at_once):
+    told = []
+    with serving(fails_first(2)) as endpoint:
+        settings = LanguageModelSettings(endpoint.url, "m", remember=False, retries=2, budget=40, at_once=at_once)
+        with LanguageModel(settings, warn=told.append, sleep=lambda _: None) as llm:
+            given = short_labels([f"text {i}" for i in range(200)], llm, share=0.2)
+            assert len(given) == 200
+            assert llm.calls == len(endpoint.asked) == 8
+            assert sum(label is not None for label in given) == (2 if at_once == 1 else 0)
+            assert llm.calls_left == 32
+    assert not [line for line in told if "budget" in line], "the budget is not spent"
+
+
+@pytest.mark.slow
+def test_labels_are_asked_for_only_where_votes_disagree(themed, tiny_encoder, monkeypatch):
+    shares, texts = [], []
+
+    def noted(votes, clusters):
+        shares.append(share_agreeing(votes, clusters))
+        return shares[-1]
+
+    def labeller(doubtful):
+        texts.extend(doubtful)
+        return [text.split()[0] for text in doubtful]
+
+    monkeypatch.setattr(consensus, "share_agreeing", noted)
+    # Four in place of two, so that votes disagree on some utterances.
+    settings = {"n_new": 4, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2}
+    Consensus(**settings).fit(themed.texts, themed.labels, labeller=labeller)
+    assert set(texts) <= set(themed.unlabelled().texts)
+    assert 0 < len(texts) == int((shares[0] < asking.MIN_AGREEMENT_UNLABELLED).sum()) < len(themed.unlabelled())

@@ -1,4 +1,4 @@
-"""What a workflow hands to a method that may ask questions."""
+"""What a workflow hands to a method that may ask."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ class Method:
 
 
 @pytest.mark.parametrize("asks", [True, False])
-def test_a_language_model_is_given_to_a_method_that_asks_questions(asks):
+def test_a_language_model_gives_labels_to_a_method_that_asks_for_them(asks):
     method = Method()
     method.ASKS_QUESTIONS = asks
-    fit(method, Corpus.of(["a"], [None]), Run(), llm=SimpleNamespace(settings=SimpleNamespace(budget=9)))
-    assert {"annotator", "labeller"} & set(method.given) == ({"annotator", "labeller"} if asks else set())
+    settings = SimpleNamespace(budget=4, redact=False)  # a fifth of four requests is none
+    llm = SimpleNamespace(settings=settings, calls_left=4, ask_many=lambda prompts, **how: [None] * len(prompts))
+    fit(method, Corpus.of(["a"], [None]), Run(), llm=llm)
+    assert "annotator" not in method.given
+    labeller = method.given["labeller"]
+    assert labeller(["a"]) == [None] if asks else labeller is None

@@ -92,18 +92,21 @@ class LanguageModel:
         """How many requests the budget still allows; 0 after it gave up."""
         return 0 if self._gave_up else self.settings.budget - self.calls
 
-    def ask(self, prompt: str, *, purpose: str, calls: int | None = None) -> str | None:
+    def ask(self, prompt: str, *, purpose: str) -> str | None:
         """Return the answer to a prompt; None if there is none, the reason of which is in `problem`.
 
         Args:
             prompt: The prompt. What is recognised as personal is masked before it leaves the machine.
             purpose: What the answer is for, for the transcript.
-            calls: How many requests may be sent for it, repeated ones included; by default what is left of the budget.
         """
-        return self.ask_many([prompt], purpose=purpose, calls=calls)[0]
+        return self.ask_many([prompt], purpose=purpose)[0]
 
     def ask_many(self, prompts: Sequence[str], *, purpose: str, calls: int | None = None) -> list[str | None]:
-        """Return the answers to prompts, in their order; see `ask`. The calls are spent on the first ones."""
+        """Return the answers to prompts, in their order; see `ask`.
+
+        `calls` is how many requests may be sent, repeated ones included, by default what is left of the budget; they
+        are spent on the first prompts.
+        """
         last = self.settings.budget if calls is None else min(self.settings.budget, self.calls + calls)
         sent = [prompt.encode("utf-8", "replace").decode() for prompt in prompts]  # halves of characters cannot be sent
         if self.settings.redact:

@@ -10,6 +10,7 @@ from newfound.llm.asking import LanguageModel, message_of
 
 PURPOSE = "labels of utterances"
 UTTERANCES_PER_REQUEST = 10
+SHARE_OF_BUDGET = 0.2  # in a fit, so that requests are left for the names
 MAX_LABEL_WORDS = 8
 MAX_LABEL_LENGTH = 80  # characters
 PROMPT = """Below are numbered messages to a chatbot. Say for each in two to five English words what its sender wants,
@@ -20,12 +21,15 @@ Answer with one JSON object from number to words, {{"1": "...", "2": "..."}}, an
 NUMBERED_LINE = re.compile(r"^\W*(\d{1,3})\W+(.*)$")
 
 
-def short_labels(texts: Sequence[str], llm: LanguageModel, *, calls: int | None = None) -> list[str | None]:
+def short_labels(texts: Sequence[str], llm: LanguageModel, *, share: float = 1.0) -> list[str | None]:
     """Return a short intent label for each text; None where there is no usable answer.
 
-    The most important texts come first: the calls, by default what is left of the budget, may not suffice for all.
+    The most important texts come first: a share of the budget may not suffice for all. More are not sent even where
+    remembered answers cost nothing, so that a repeated run has no more labels.
     """
-    messages = [message_of(text, masked=llm.settings.redact) for text in texts]
+    calls = int(llm.settings.budget * share)
+    sent = texts[: min(calls, llm.calls_left) * UTTERANCES_PER_REQUEST]
+    messages = [message_of(text, masked=llm.settings.redact) for text in sent]
     distinct = list(dict.fromkeys(messages))
     batches = [distinct[i : i + UTTERANCES_PER_REQUEST] for i in range(0, len(distinct), UTTERANCES_PER_REQUEST)]
     # After a colon, a number at the start of a message is not taken for a part of the message's own number.
@@ -35,7 +39,7 @@ def short_labels(texts: Sequence[str], llm: LanguageModel, *, calls: int | None 
     for own, answer in zip(batches, answers, strict=True):
         by_number = _parse_labels(answer or "", len(own))
         labels.update({message: by_number.get(number) for number, message in enumerate(own, 1)})
-    return [labels[message] for message in messages]
+    return [*(labels[message] for message in messages), *([None] * (len(texts) - len(sent)))]
 
 
 def _parse_labels(answer: str, count: int) -> dict[int, str]:

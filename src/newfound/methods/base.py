@@ -23,7 +23,7 @@ from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, load_encoder
 from newfound.encoders.languages import likely_languages, text_warnings
 from newfound.errors import DataError, NoKnownIntents, SettingsError
-from newfound.methods.context import Discovery, FitContext, Watch, encode_corpus, watch_nothing
+from newfound.methods.context import Discovery, FitContext, Labeller, Watch, encode_corpus, watch_nothing
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, build_model, count_parameters
 from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, Range, Seed, check_types
@@ -31,7 +31,7 @@ from newfound.model.classifier import IntentModel
 from newfound.model.head import Names, text_classifier_tags
 from newfound.model.types import Intent
 from newfound.paths import feature_cache_dir
-from newfound.questions.annotators import Annotator, Labeller
+from newfound.questions.annotators import Annotator
 from newfound.training.devices import pick_device
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule

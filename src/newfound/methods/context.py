@@ -19,7 +19,7 @@ from newfound.encoders.ragged import Batch, lay_out
 from newfound.encoders.tail import whole_corpus
 from newfound.model.network import CosineClassifier, IntentNetwork, embed
 from newfound.model.types import KnownCheck
-from newfound.questions.annotators import Annotator, Labeller
+from newfound.questions.annotators import Annotator
 from newfound.training.run import Run
 from newfound.training.schedule import Optimization
 from newfound.training.seeding import derive, seed_torch
@@ -39,6 +39,7 @@ class Epoch:
 
 
 Watch = Callable[[Epoch], dict[str, float]]
+Labeller = Callable[[Sequence[str]], list[str | None]]  # the most important texts come first; None for no label
 
 
 def watch_nothing(epoch: Epoch) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -109,17 +110,17 @@ def fit(
 ) -> None:
     """Fit; checkpoints stay until the caller has saved the model and calls `run.finish()`.
 
-    The model will prepare messages as the corpus was prepared. A method that asks questions may ask the language model
-    about doubtful utterances.
+    The model will prepare messages as the corpus was prepared. A method that asks about doubtful utterances may ask the
+    language model for short labels of them.
     """
-    asked: dict[str, Any] = {}
+    labeller = None
     if llm is not None and method.ASKS_QUESTIONS:
-        from newfound.questions.language_model import ModelAnnotator, ModelLabeller
+        from newfound.llm.labels import SHARE_OF_BUDGET, short_labels
 
-        asked = {"annotator": ModelAnnotator(llm), "labeller": ModelLabeller(llm)}
+        labeller = partial(short_labels, llm=llm, share=SHARE_OF_BUDGET)
     try:
         with resumable(run):
-            method.fit(corpus, run=run, **asked)
+            method.fit(corpus, run=run, labeller=labeller)
         if preparation is not None:
             method.model_.provenance["preparation"] = preparation.as_dict()
     finally:
