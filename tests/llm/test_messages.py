@@ -9,7 +9,6 @@ from newfound.intents.asked_names import ask_for_names, prompt_for
 from newfound.intents.naming import NamingFacts, facts_of_new
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import MAX_LENGTH_READ, MAX_MESSAGE_LENGTH, LanguageModel, message_of
-from newfound.llm.labels import short_labels
 from newfound.model.types import Intent
 
 ADDRESS = "anna.schmidt@example.org"
@@ -26,7 +25,6 @@ def asked_in_every_way(endpoint, text, **settings):
     settings = LanguageModelSettings(endpoint.url, "m", remember=False, **settings)
     intents = [Intent("other", True, 1, (text,)), Intent("open", False, 1, (text,))]
     with LanguageModel(settings, warn=lambda message: None, sleep=lambda _: None) as llm:
-        short_labels([text], llm)
         ask_for_names(facts_of_new(intents, [[1], [0]]), llm)
     return endpoint.prompts
 
@@ -34,7 +32,7 @@ def asked_in_every_way(endpoint, text, **settings):
 def test_an_address_across_the_cut_is_masked_in_every_prompt(endpoint):
     assert ACROSS_THE_CUT.index(ADDRESS) < MAX_MESSAGE_LENGTH < ACROSS_THE_CUT.index(ADDRESS) + len(ADDRESS)
     prompts = asked_in_every_way(endpoint, ACROSS_THE_CUT)
-    assert len(prompts) == 2
+    assert len(prompts) == 1
     assert all("anna" not in prompt and "<email>" in prompt for prompt in prompts)
 
 

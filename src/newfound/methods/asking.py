@@ -1,11 +1,10 @@
-"""Asking about doubtful utterances during a fit: the labels under the answers, and short labels as a view."""
+"""Asking about doubtful utterances during a fit: and the labels under the answers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
@@ -16,8 +15,6 @@ from newfound.questions.annotators import ask
 from newfound.questions.selection import MAX_EXAMPLES
 from newfound.questions.state import AnswerState, OutsideIntent, resolve_labels
 from newfound.training.seeding import derive
-
-MIN_AGREEMENT_UNLABELLED = 0.9  # share of the clusterings: rows on which fewer agree get a short label
 
 
 def ask_about(
@@ -66,19 +63,3 @@ def _known_outside(context: FitContext, x: Tensor, first: int) -> dict[int, Outs
         own = own[rank_descending(typical[own])][:MAX_EXAMPLES]
         outside[intent] = OutsideIntent(means[intent], tuple(first + i for i in own.tolist()))
     return outside
-
-
-def move_to_short_labels(context: FitContext, x: Tensor, texts: Sequence[str], agreement: Tensor) -> Tensor | None:
-    """Return vectors [m, d] halfway to those of short labels where clusterings disagree; None if there are none."""
-    assert context.labeller is not None
-    doubtful = (agreement < MIN_AGREEMENT_UNLABELLED).nonzero().squeeze(1)
-    doubtful = doubtful[agreement[doubtful].argsort(stable=True)].cpu()
-    labels = context.labeller([texts[i] for i in doubtful.tolist()]) if len(doubtful) else []
-    given = [(i, label) for i, label in zip(doubtful.tolist(), labels, strict=True) if label is not None]
-    if not given:
-        return None
-    at = torch.tensor([i for i, _ in given], device=x.device)
-    of_labels = torch.from_numpy(context.encoder.vectors([label for _, label in given])).to(x.device)
-    moved = x.clone()
-    moved[at] = F.normalize(x[at] + F.normalize(of_labels, dim=-1), dim=-1)
-    return moved

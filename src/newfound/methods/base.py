@@ -23,7 +23,7 @@ from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, load_encoder
 from newfound.encoders.languages import likely_languages, text_warnings
 from newfound.errors import DataError, NoKnownIntents, SettingsError
-from newfound.methods.context import Discovery, FitContext, Labeller, Watch, encode_corpus, watch_nothing
+from newfound.methods.context import Discovery, FitContext, Watch, encode_corpus, watch_nothing
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, build_model, count_parameters
 from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, Range, Seed, check_types
@@ -136,7 +136,6 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run: Run | None = None,
         watch: Watch = watch_nothing,
         annotator: Annotator | None = None,
-        labeller: Labeller | None = None,
     ) -> Self:
         """Discover new intents among the texts whose label is None, and fit one classifier over known and new.
 
@@ -148,9 +147,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             run: Shows progress and keeps checkpoints.
             watch: Is called after every epoch, for an analysis; what it returns is added to the history.
             annotator: Answers questions about doubtful utterances, for a method that asks some (consensus).
-            labeller: Gives short labels to doubtful utterances, for the same method.
         """
-        if (annotator is not None or labeller is not None) and not self.ASKS_QUESTIONS:
+        if annotator is not None and not self.ASKS_QUESTIONS:
             raise SettingsError(f"{type(self).__name__} asks no questions; use consensus with an annotator")
         started = time.perf_counter()
         corpus = texts if isinstance(texts, Corpus) else Corpus.of(texts, labels)
@@ -161,7 +159,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run = run or Run()
         self.estimate_: Estimate | None = None  # of the number of new intents, where it is not given
         context = self._context(corpus, validation, device, run)
-        context = replace(context, watch=watch, annotator=annotator, labeller=labeller)
+        context = replace(context, watch=watch, annotator=annotator)
         encoded = time.perf_counter()
         discovery = self._discover(context)
         self.history_ = context.history

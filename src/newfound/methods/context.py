@@ -39,7 +39,6 @@ class Epoch:
 
 
 Watch = Callable[[Epoch], dict[str, float]]
-Labeller = Callable[[Sequence[str]], list[str | None]]  # the most important texts come first; None for no label
 
 
 def watch_nothing(epoch: Epoch) -> dict[str, float]:
@@ -102,7 +101,6 @@ class FitContext:
     trunk_dropout: bool = False  # whether the frozen layers run with dropout in every step
     watch: Watch = watch_nothing  # looks at the training after an epoch
     annotator: Annotator | None = None  # answers questions about doubtful utterances
-    labeller: Labeller | None = None  # gives short labels to doubtful utterances
     history: dict[str, History] = field(default_factory=dict)  # losses by stage and epoch
     choices: dict[str, str] = field(default_factory=dict)  # by what the data show, and why; kept in the provenance
     languages: Tensor | None = None  # [n] likely language of each row, -1 for not told; None if all are in one

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -106,21 +105,14 @@ def fit(
     run: Run,
     *,
     preparation: Preparation | None = None,
-    llm: LanguageModel | None = None,
 ) -> None:
     """Fit; checkpoints stay until the caller has saved the model and calls `run.finish()`.
 
-    The model will prepare messages as the corpus was prepared. A method that asks about doubtful utterances may ask the
-    language model for short labels of them.
+    The model will prepare messages as the corpus was prepared.
     """
-    labeller = None
-    if llm is not None and method.ASKS_QUESTIONS:
-        from newfound.llm.labels import SHARE_OF_BUDGET, short_labels
-
-        labeller = partial(short_labels, llm=llm, share=SHARE_OF_BUDGET)
     try:
         with resumable(run):
-            method.fit(corpus, run=run, labeller=labeller)
+            method.fit(corpus, run=run)
         if preparation is not None:
             method.model_.provenance["preparation"] = preparation.as_dict()
     finally:
