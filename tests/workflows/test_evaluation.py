@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -134,17 +135,9 @@ def test_the_command_prints_tables_of_80_columns_also_of_long_names(saved, file,
     assert "add --force" in again.stderr
 
 
-def test_three_interfaces_say_the_same(saved, file, labelled, tmp_path, tiny_encoder):
-    serving = pytest.importorskip("serving", reason="extra `serve` not installed")
-    expected = json.loads(json.dumps(newfound.evaluate(saved, file, encoder=tiny_encoder).as_dict()))
+def test_python_and_the_command_say_the_same(saved, file, tiny_encoder):
+    expected = json.loads(json.dumps(asdict(newfound.evaluate(saved, file, encoder=tiny_encoder))))
     assert json.loads(command("evaluate", saved, file, "--json").stdout) == expected
-    folder = shutil.copytree(saved, tmp_path / "model")
-    body = {"labelled": [{"text": t, "label": y} for t, y in zip(*labelled, strict=True)]}
-    with serving.client_of(folder, tiny_encoder) as client:
-        answer = client.post("/v1/evaluate", json=body)
-        one = client.post("/v1/evaluate", json={"labelled": body["labelled"][:1]})
-    assert answer.json() == expected
-    assert one.json()["labels"] == 1
 
 
 def test_what_cannot_be_evaluated(saved, tmp_path, tiny_encoder):

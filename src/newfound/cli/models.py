@@ -195,7 +195,7 @@ def evaluate(
         reporter=show.reporter_for_terminal(),
     )
     if as_json:
-        show.print_json(result.as_dict())
+        show.print_json(asdict(result))
         return
     show.print_evaluation(result, worst=worst)
     if out is not None:

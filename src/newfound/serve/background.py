@@ -150,14 +150,14 @@ class _SendingReporter(Reporter, Task):
 
 
 class WorkQueue:
-    """Does the work of requests that read many texts and answer at once, one after the other."""
+    """Does the work of requests that read a file and are answered at once, one after the other."""
 
     def __init__(self) -> None:
         self._n_waiting_of_client: Counter[str] = Counter()
         self._turn = asyncio.Lock()
         self._stopped = asyncio.Event()
 
-    async def run(self, request: Request, work: Callable[..., T], *, seconds: float | None = None) -> T:
+    async def run(self, request: Request, work: Callable[..., T], *, seconds: float) -> T:
         """Do the work of a request when those before it are answered, or refuse it if too many wait.
 
         The work ends if the client leaves, if the server stops, or with a `TimeoutError` after so many seconds.
@@ -189,7 +189,7 @@ class WorkQueue:
         """End the work under way. Requests that wait are answered with 503."""
         self._stopped.set()
 
-    async def _work_in_turn(self, work: Callable[..., T], seconds: float | None) -> T:
+    async def _work_in_turn(self, work: Callable[..., T], seconds: float) -> T:
         async with self._turn, asyncio.timeout(seconds):
             return await run_in_process(work, _log_warning)
 

@@ -62,7 +62,7 @@ class Body(BaseModel):
 
     def options(self) -> dict[str, Any]:
         """Return the fields that a workflow has as keywords."""
-        return self.model_dump(mode="json", exclude={"author", "known", "known_file", "labelled", "logs", "logs_file"})
+        return self.model_dump(mode="json", exclude={"author", "known", "known_file", "logs", "logs_file"})
 
 
 class SignedBody(Body):
@@ -160,14 +160,6 @@ class KnownText(Body):
     label: Name
 
 
-class EvaluateBody(Body):
-    """Labelled utterances that predictions are compared with."""
-
-    labelled: Annotated[list[KnownText], Field(min_length=1)]
-    out_of_scope: Name | None = Field(default=None, description="The label of utterances that belong to no intent")
-    model_config = _example(labelled=KNOWN_EXAMPLE)
-
-
 class AuditAnswer(Body):
     """Whether an utterance belongs to an intent."""
 
@@ -183,21 +175,6 @@ class AuditBody(Body):
     questions: Annotated[int, Field(ge=0, le=MAX_QUESTIONS)] = DEFAULT_QUESTIONS
     model: Model = None
     model_config = _example(answers=[{"text": "where is my card?", "id": "0c9f1b2a", "belongs": True}])
-
-
-class TrendsBody(Body):
-    """Newer logs that those of the model are compared with."""
-
-    logs: Texts
-    model_config = _example(logs=["where is my card?"])
-
-
-class CheckBody(Body):
-    """The known data to check."""
-
-    known: Annotated[list[KnownText], Field(min_length=1)]
-    seed: Seed = defaults.SEED
-    model_config = _example(known=KNOWN_EXAMPLE)
 
 
 class TrainBody(SignedBody):

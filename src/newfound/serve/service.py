@@ -61,7 +61,7 @@ class Service:
         if (problem := self.session.model.graph_problem()) is not None:
             logger.warning("%s", problem)
         self.metrics = ServerMetrics()
-        # Jobs write a model; evaluations, checks and estimates wait in the queue.
+        # Jobs write a model; files that are sent wait in the queue to be read.
         self.jobs = BackgroundJobs()
         self.queue = WorkQueue()
         self.batcher: Batcher[Prediction]  # once the server has started

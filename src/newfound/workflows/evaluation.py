@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -128,10 +128,6 @@ class Evaluation:
     matches: tuple[IntentMatch, ...]
     confusions: tuple[Confusion, ...]
     no_intent: NoIntentScores | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the evaluation as JSON values."""
-        return asdict(self)
 
 
 def evaluate(

@@ -1,4 +1,4 @@
-"""Predictions, how good they are, intents and exports."""
+"""Predictions, their audit, intents and exports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from dataclasses import asdict, replace
 from typing import Annotated
 
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import FastAPI, Query, Response
 from starlette.exceptions import HTTPException
 
 from newfound import defaults
@@ -17,10 +17,8 @@ from newfound.review.queries import ReviewView
 from newfound.serve import answers, bodies
 from newfound.serve.service import Service
 from newfound.workflows.auditing import DEFAULT_QUESTIONS, AuditResult, LogAudit
-from newfound.workflows.evaluation import Evaluation, evaluate
 from newfound.workflows.exporting import ExportChoice, corpus_to_export, project_of
 from newfound.workflows.prediction import PredictionLimits
-from newfound.workflows.trending import Trends, trends
 
 SECONDS_TO_ANSWER = 30.0  # a prediction
 
@@ -37,17 +35,6 @@ def add_routes(app: FastAPI, service: Service) -> None:
             raise HTTPException(503, "it took too long; try again with fewer texts", {"retry-after": "1"}) from None
         predicted = limits.of_messages(body.texts, {answer.text: answer for answer in answered})
         return answers.Predictions([replace(answer, top=answer.top[: body.top]) for answer in predicted])
-
-    @app.post("/v1/evaluate", tags=["predict"])
-    async def evaluate_labelled(request: Request, body: bodies.EvaluateBody) -> Evaluation:
-        """Compare predictions with labels; labels that the model does not know are matched to its new intents."""
-        work = service.about_model(evaluate, bodies.pairs(body.labelled), **body.options())
-        return await service.queue.run(request, work)
-
-    @app.post("/v1/trends", tags=["predict"])
-    async def compare_newer_logs(request: Request, body: bodies.TrendsBody) -> Trends:
-        """Say what newer logs hold that the model's logs do not: other volumes, and intents that came up."""
-        return await service.queue.run(request, service.about_model(trends, body.logs))
 
     def audit_of(view: ReviewView) -> LogAudit:
         reviewed, store = view.reviewed, view.session.store

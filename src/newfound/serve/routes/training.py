@@ -1,4 +1,4 @@
-"""The workflows that train a model (discover, update, refit), and the check of known data before them."""
+"""The workflows that train a model (discover, update, refit), and the files that are sent for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from newfound.serve.jobs import JobState, Kind, Workflow
 from newfound.serve.middleware import author_of
 from newfound.serve.service import Service, identify
 from newfound.serve.settings import MAX_BYTES
-from newfound.workflows.checking import CheckResult, check
 from newfound.workflows.discovery import discover
 from newfound.workflows.updating import refit, update
 
@@ -30,12 +29,6 @@ FILE_BODY = {"requestBody": {"content": {"application/octet-stream": {"schema": 
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    @app.post("/v1/check", tags=["train"])
-    async def check_known(request: Request, body: bodies.CheckBody) -> CheckResult:
-        """Look for likely label errors and nearly equal intents in known data; `line` is the position, from 1."""
-        work = service.with_encoder(check, known=bodies.pairs(body.known), **body.options())
-        return await service.queue.run(request, work)
-
     @app.post("/v1/files", tags=["train"], openapi_extra=FILE_BODY)
     async def read_file(
         request: Request,
