@@ -15,7 +15,6 @@ import typer
 from newfound import defaults
 from newfound.cli import options, show
 from newfound.cli.errors import REMEDIES
-from newfound.cli.quality import print_explanations
 from newfound.data.readers import READERS
 from newfound.errors import DataError, SettingsError
 from newfound.exports.registry import EXPORTS, MODEL_EXPORTS
@@ -112,8 +111,7 @@ def predict(
         bool,
         typer.Option(
             "--explain",
-            help="Say why, for people: the nearest utterances, the runner-up, and the words that decide. With --out or "
-            "--format jsonl as JSON lines. Slower.",
+            help="Say why, as JSON lines: the nearest utterances, the runner-up, and the words that decide. Slower.",
         ),
     ] = False,
     written_format: Annotated[
@@ -160,10 +158,7 @@ def predict(
         raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")
     runtime = Runtime.of(reporter, **computed)
     batches = prediction.stream_predictions(model, file, prediction.PredictionLimits(**limits), runtime, **reading)
-    if explain and written_format is None:
-        print_explanations(batches)
-    else:
-        prediction.write_as_they_arrive(batches, top, written_format or "jsonl", show.writing_output())
+    prediction.write_as_they_arrive(batches, top, written_format or "jsonl", show.writing_output())
 
 
 def evaluate(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,8 +17,6 @@ from newfound.text import percent, shorten
 
 if TYPE_CHECKING:
     from newfound.algorithms.audit import Estimate
-    from newfound.model.types import Prediction
-    from newfound.review.explaining import Explanation
     from newfound.workflows.auditing import AuditResult, LogAudit
     from newfound.workflows.checking import CheckResult
     from newfound.workflows.comparing import DiffIntent, IntentChange
@@ -240,21 +238,3 @@ def _examples(change: IntentChange) -> str:
     side = change.before if len(change.before) > len(change.after) else change.after
     count = 2 if len(side) == 1 else 1
     return "" if change.change == "kept" else "\n".join(shorten(text, 60) for i in side for text in i.examples[:count])
-
-
-def print_explanations(batches: Iterable[Sequence[tuple[int, Prediction]]]) -> None:
-    """Print why texts get their intents, as they arrive."""
-    for batch in batches:
-        for _, prediction in batch:
-            print(printable(_in_words(cast("Explanation", prediction))), end="\n\n")
-
-
-def _in_words(e: Explanation) -> str:
-    lines = [e.text, f"  {e.intent or 'no intent'} {percent(e.probability)}"]
-    if e.runner_up is not None:
-        lines.append(f"  runner-up: {e.runner_up.intent} {percent(e.runner_up.probability)}")
-    for word in e.words:
-        other = "" if word.intent == e.intent else f", and it is {word.intent or 'no intent'}"
-        lines.append(f"  without “{word.word}”: {percent(word.probability)}{other}")
-    lines += [f"  near: “{shorten(u.text, 60)}” {u.intent or 'no intent'} ({u.labelled_by})" for u in e.utterances]
-    return "\n".join(lines)
