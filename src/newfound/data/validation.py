@@ -32,7 +32,6 @@ from newfound.data.rows import (
 from newfound.data.times import with_days
 from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError
-from newfound.files import csv_bytes, write_atomically
 from newfound.preparation import Preparation
 from newfound.text import has_half_character, shorten
 
@@ -250,12 +249,6 @@ def without_conflicts(name: str, rows: Sequence[Row], policy: Conflicts) -> tupl
         if row.label is None or row.text not in first or (policy == "first" and row.label == first[row.text])
     ]
     return kept, conflicts
-
-
-def write_conflicts(path: Path, conflicts: Sequence[Conflict]) -> None:
-    """Write all rows with conflicting labels to a CSV file: text, label and line."""
-    rows = [(conflict.text, label, line) for conflict in conflicts for line, label in conflict.uses]
-    write_atomically(path, csv_bytes([("text", "label", "line"), *rows]))
 
 
 def misspelt_labels(sizes: Mapping[str, int]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from newfound.errors import ConflictError, ConflictingLabels, SettingsError
+from newfound.errors import ConflictError, SettingsError
 from newfound.files import HISTORY_FILE, hold_folder, is_held, remove_unfinished_files
 from newfound.model.types import KnownCheck
 from newfound.review.store import sign_history
@@ -177,10 +177,7 @@ class BackgroundJobs:
 
 def train(workflow: Workflow, *, out: Path, reporter: Reporter) -> Outcome:
     """Do the work of a job: write the model, and return what is shown of the result."""
-    try:
-        result = workflow(out=out, reporter=reporter)
-    except ConflictingLabels as error:  # a client cannot read the file that lists them
-        raise ConflictingLabels(error.shown, error.conflicts) from None
+    result = workflow(out=out, reporter=reporter)
     if isinstance(result, RefitResult):
         return result.changes
     new = tuple(intent.name for intent in result.intents if not intent.known)

@@ -12,9 +12,9 @@ from newfound.data.corpus import Corpus
 from newfound.data.duplicates import DistinctSample, distinct, distinct_examples
 from newfound.data.redact import redact_rows
 from newfound.data.rows import DEFAULT_READ_OPTIONS, LabelUse, ReadOptions, ReadReport, Row
-from newfound.data.validation import check_label, check_text, collect, misspelt_labels, open_rows, write_conflicts
+from newfound.data.validation import check_label, check_text, collect, misspelt_labels, open_rows
 from newfound.defaults import Conflicts
-from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
+from newfound.errors import ColumnMissing, DataError, SettingsError
 from newfound.preparation import Preparation, preparation_for
 from newfound.workflows.conversations import keep_wishes, with_one_turn_a_label
 from newfound.workflows.runtime import Runtime
@@ -106,14 +106,12 @@ class InputReader:
 
     Attributes:
         runtime: Its reporter is told what is unusual.
-        conflicts_file: Where known texts with several labels are listed; None lists them nowhere.
     """
 
     runtime: Runtime
     read: ReadOptions = DEFAULT_READ_OPTIONS
     read_logs: ReadOptions | None = None
     conflicts: Conflicts = defaults.CONFLICTS
-    conflicts_file: Path | None = None
     redact: bool = False
     max_logs: int = defaults.MAX_LOGS
     seed: int = defaults.SEED
@@ -207,21 +205,12 @@ class InputReader:
         return self._read(logs, self.read_logs or self.read, "ignored", "error")
 
     def _read_known(self, source: KnownSource, labels: LabelUse) -> tuple[Corpus, ReadReport]:
-        """Return the utterances of the known intents; texts with several labels are listed in a file."""
-        listed = self.conflicts_file
-        try:
-            corpus, report = self._read(source, self.read, labels, self.conflicts)
-        except ConflictingLabels as error:
-            if listed is not None:
-                write_conflicts(listed, error.conflicts)
-            raise ConflictingLabels(error.shown, error.conflicts, listed) from None
+        """Return the utterances of the known intents; a warning names texts with several labels, if they are allowed."""
+        corpus, report = self._read(source, self.read, labels, self.conflicts)
         if report.conflicts:
             what = "1 text has" if len(report.conflicts) == 1 else f"{len(report.conflicts):,} texts have"
             done = "their first label was kept" if self.conflicts == "first" else "they were dropped"
-            place = "" if listed is None else f" (all: {listed})"
-            self.runtime.reporter.warn(f"{report.name}: {what} several labels; {done}; {report.conflicts[0]}{place}")
-            if listed is not None:
-                write_conflicts(listed, report.conflicts)
+            self.runtime.reporter.warn(f"{report.name}: {what} several labels; {done}; {report.conflicts[0]}")
         return corpus, report
 
     def _read(
