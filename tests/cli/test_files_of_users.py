@@ -120,7 +120,7 @@ def test_conflicting_labels_are_counted_and_decided_about(tmp_path, run, policy)
         assert done.returncode == 2
         assert len(done.stderr.splitlines()) == 1
         assert "5 texts have several labels: line 18: 'pay bill a money' is labelled 'leak', but 'pay'" in done.stderr
-        assert "(`newfound check` lists all such texts), or choose --conflicts first or --conflicts drop" in done.stderr
+        assert "(`newfound check` lists all), or choose --conflicts first or --conflicts drop" in done.stderr
         assert not (tmp_path / "m").exists()
         return
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ REMEDIES = {
     "address": "check --ray-address",
     "anew": "start anew with --force",
     "conversation_column": "name the column of the conversations with --conversation-column",
-    "conflicts": "keep one of them (`newfound check` lists all such texts), or choose --conflicts first or --conflicts drop",
+    "conflicts": "keep one of them (`newfound check` lists all), or choose --conflicts first or --conflicts drop",
     "cpu": "use --device cpu",
     "discover": "make one with `newfound discover`",
     "encoder": "say where its encoder is with --encoder",

@@ -205,7 +205,7 @@ class InputReader:
         return self._read(logs, self.read_logs or self.read, "ignored", "error")
 
     def _read_known(self, source: KnownSource, labels: LabelUse) -> tuple[Corpus, ReadReport]:
-        """Return the utterances of the known intents; a warning names texts with several labels, if they are allowed."""
+        """Return the utterances of the known intents; it is reported what became of texts with several labels."""
         corpus, report = self._read(source, self.read, labels, self.conflicts)
         if report.conflicts:
             what = "1 text has" if len(report.conflicts) == 1 else f"{len(report.conflicts):,} texts have"
