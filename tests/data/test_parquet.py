@@ -95,9 +95,9 @@ def test_strings_that_are_not_utf_8_are_one_line(saved, out, tmp_path, monkeypat
 
 def test_folders_without_parquet_and_parquet_through_a_pipe(tmp_path, saved):
     assert "is a directory without Parquet files" in newfound("predict", saved, tmp_path).stderr
-    assert "only Parquet is read from one" in newfound("predict", saved, tmp_path, "--input-format", "csv").stderr
+    assert "only Parquet is read from one" in newfound("predict", saved, tmp_path, "--format", "csv").stderr
     pq.write_table(pa.table({"text": ["pay"]}), tmp_path / "a.parquet")
-    command = [sys.executable, "-m", "newfound", "predict", str(saved), "-", "--input-format", "parquet"]
+    command = [sys.executable, "-m", "newfound", "predict", str(saved), "-", "--format", "parquet"]
     content = (tmp_path / "a.parquet").read_bytes()
     done = subprocess.run(command, input=content, capture_output=True)  # a real pipe, which cannot be read twice
     assert done.returncode == 2

@@ -193,7 +193,7 @@ def work_that_waits(monkeypatch, tmp_path):
 
 def test_files_take_turns_and_are_limited(folder, tiny_encoder, monkeypatch, tmp_path):
     release, order = work_that_waits(monkeypatch, tmp_path)
-    monkeypatch.setattr("newfound.serve.background.MAX_WAITING_PER_CLIENT", 2)
+    monkeypatch.setattr("newfound.serve.background.MAX_WAITING", 2)
     answers = []
     with server_of(folder, tiny_encoder) as address:
 
@@ -205,7 +205,7 @@ def test_files_take_turns_and_are_limited(folder, tiny_encoder, monkeypatch, tmp
         assert until(order.exists)
         for thread in asking[1:]:
             thread.start()
-        assert until(lambda: answers == [429])
+        assert until(lambda: answers == [503])
         predicted = httpx.post(f"{address}/v1/predict", json={"texts": ["pay"]}, timeout=SECONDS_TO_WAIT)
         assert predicted.status_code == 200
         assert len(order.read_text().split()) == 1, "the second one waits for its turn"
@@ -213,29 +213,8 @@ def test_files_take_turns_and_are_limited(folder, tiny_encoder, monkeypatch, tmp
         for thread in asking:
             thread.join(SECONDS_TO_WAIT)
         assert httpx.post(address + FILES, content=TABLE, timeout=SECONDS_TO_WAIT).status_code == 200
-    assert sorted(answers) == [200, 200, 429]
+    assert sorted(answers) == [200, 200, 503]
     assert len(set(order.read_text().split())) == 3, "a process for each"
-
-
-def send_and_leave(address, path, content):
-    host, port = address.removeprefix("http://").split(":")
-    connection = socket.create_connection((host, int(port)))
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-    connection.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
-    return connection
-
-
-def test_the_work_of_a_client_that_leaves_ends(folder, tiny_encoder, monkeypatch, tmp_path):
-    release, order = work_that_waits(monkeypatch, tmp_path)
-    monkeypatch.setattr("newfound.serve.background.MAX_WAITING_PER_CLIENT", 1)
-    with server_of(folder, tiny_encoder) as address:
-        connection = send_and_leave(address, FILES, TABLE)
-        assert until(lambda: order.exists() and order.read_text())
-        connection.close()
-        ends(int(order.read_text()))
-        release.touch()
-        send = partial(httpx.post, address + FILES, content=TABLE, timeout=SECONDS_TO_WAIT)
-        assert until(lambda: send().status_code == 200), "the place of the client that left is given back"
 
 
 def test_a_server_that_stops_waits_neither_for_a_job_nor_for_a_file(folder, tiny_encoder, monkeypatch, tmp_path):

@@ -109,14 +109,6 @@ def test_an_accepted_intent_is_matched_like_a_new_one_also_when_it_is_known(
     assert {matches[name].status for name in new} == {"accepted"}
     assert {matches[name].label for name in new} == {"move", "solar"}
     assert result.accuracy_matched > 20, "compared by name, none of them would be right"
-    suggested = next(match for match in result.matches if match.suggests_rename)
-    done = command("evaluate", tmp_path / "next", file_of(labelled, tmp_path))
-    assert f'- rename: {{"intent": "{suggested.intent}", "to": "{suggested.label}"}}' in done.stdout
-    renamed = {"intent": suggested.intent, "to": suggested.label}
-    ReviewStore(tmp_path / "next").decide([Decision("rename", renamed)], author="ana")
-    again = newfound.evaluate(tmp_path / "next", labelled, encoder=tiny_encoder)
-    assert again.accuracy == result.accuracy
-    assert suggested.label not in [match.label for match in again.matches]
 
 
 def test_the_command_prints_tables_of_80_columns_also_of_long_names(saved, file, tmp_path):

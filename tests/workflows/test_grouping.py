@@ -148,9 +148,6 @@ def test_exports_have_the_path_after_the_columns_that_were_there(folder, tiny_en
     with serving.client_of(folder, tiny_encoder) as client:
         answer = client.get("/v1/export/csv", params={"with_guesses": True})
     assert answer.content == (tmp_path / "a.csv").read_bytes()
-    assert command(*export, "datasets", "--out", tmp_path / "d").returncode == 0
-    first = json.loads((tmp_path / "d" / "train.jsonl").read_text().splitlines()[0])
-    assert list(first) == ["text", "label"], "its card declares these"
 
 
 def test_bad_input_is_one_line(folder, saved, tiny_encoder, tiny_folder, tmp_path):

@@ -120,6 +120,16 @@ declare namespace Api {
     words: Array<Api.WordEffect>;
   }
 
+  interface ExportCounts {
+    labelled: number;
+    accepted: number;
+    guesses: number;
+    left_out: number;
+    new_intents: number;
+    utterances: number;
+    intents: number;
+  }
+
   interface ExportFormat {
     name: string;
     title: string;
@@ -127,21 +137,11 @@ declare namespace Api {
     suffix: string;
   }
 
-  interface ExportSummary {
-    labelled: number;
-    accepted: number;
-    guesses: number;
-    left_out: number;
-    new_intents: number;
-    intents: number;
-    utterances: number;
-  }
-
   interface Exports {
     formats: Array<Api.ExportFormat>;
-    default: Api.ExportSummary;
-    accepted: Api.ExportSummary;
-    all: Api.ExportSummary;
+    default: Api.ExportCounts;
+    accepted: Api.ExportCounts;
+    all: Api.ExportCounts;
   }
 
   interface FilePreview {

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -14,9 +13,7 @@ import typer
 
 from newfound import defaults
 from newfound.cli import options, show
-from newfound.cli.errors import REMEDIES
-from newfound.data.readers import READERS
-from newfound.errors import DataError, SettingsError
+from newfound.errors import SettingsError
 from newfound.exports.registry import EXPORTS, MODEL_EXPORTS
 from newfound.training.progress import Reporter
 
@@ -47,33 +44,9 @@ class EngineOptions:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class PredictFileOptions(options.LogOptions):
-    """How utterances to be classified are read; `--format` is the format of the predictions."""
-
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--input-format",
-            help=f"The file's format: {options.join_names(READERS)}. By default, its extension decides.",
-        ),
-    ] = None
-
-
-@contextmanager
-def _naming_input_format() -> Iterator[None]:
-    """Name --input-format in errors about the file's format; --format is that of the predictions."""
-    try:
-        yield
-    except DataError as error:
-        words = {**REMEDIES, "format": "name its format with --input-format"}
-        raise DataError(error.in_words_of(words)) from error
-
-
-@_naming_input_format()
 def predict(
     model: options.ModelArgument,
-    files: PredictFileOptions,
+    files: options.LogOptions,
     engine: EngineOptions,
     file: Annotated[
         str,
@@ -117,7 +90,7 @@ def predict(
     written_format: Annotated[
         str | None,
         typer.Option(
-            "--format",
+            "--to",
             help="How predictions are written: jsonl, csv or parquet. By default, the ending of --out decides, else "
             "jsonl.",
         ),
@@ -155,7 +128,7 @@ def predict(
     if on_ray:
         raise SettingsError("--engine ray: name the folder of the predictions with --out")
     if written_format == "parquet" and sys.stdout.isatty():
-        raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")
+        raise SettingsError("--to parquet: the terminal cannot show it; name a file with --out")
     runtime = Runtime.of(reporter, **computed)
     batches = prediction.stream_predictions(model, file, prediction.PredictionLimits(**limits), runtime, **reading)
     prediction.write_as_they_arrive(batches, top, written_format or "jsonl", show.writing_output())
@@ -273,7 +246,7 @@ def report(
 def export(
     model: options.ModelArgument,
     to: Annotated[str, typer.Option(help=f"The format: {options.join_names([*EXPORTS, *MODEL_EXPORTS])}.")],
-    out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets and onnx.")],
+    out: Annotated[Path, typer.Option(help="The file to write; a folder for onnx.")],
     language: Annotated[str, typer.Option(help="The utterances' language code.")] = defaults.LANGUAGE,
     only: Annotated[
         defaults.Only | None,

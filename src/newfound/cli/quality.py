@@ -154,20 +154,13 @@ def _interval(estimate: Estimate) -> str:
 
 def thresholds(
     model: ModelArgument,
-    precision: Annotated[str | None, typer.Option(help="The share of predictions to be right, e.g. `95%`.")] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Take the thresholds away.")] = False,
+    precision: Annotated[str, typer.Option(help="The share of predictions to be right, e.g. `95%`.")],
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Write the least probability of each intent that keeps a promised precision; predictions say if they reach it."""
     from newfound.workflows.auditing import thresholds as run_workflow
 
-    if remove is (precision is not None):
-        raise SettingsError("say which precision is promised with --precision 95%, or take thresholds away: --remove")
-    wanted = share(precision, "--precision")
-    result = run_workflow(model, wanted, encoder=encoder)
-    if wanted is None:
-        print(f"Took the thresholds of {model} away")
-        return
+    result = run_workflow(model, share(precision, "--precision") or 0.0, encoder=encoder)
     rows = [
         (i.name, "–" if i.threshold is None else f"{i.threshold:.3f}", percent(i.precision), percent(i.coverage))
         for i in result.intents

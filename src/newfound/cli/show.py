@@ -133,11 +133,6 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
             of_label = f"{m.of_label:,}" if m.label else ""
             rows.append((m.intent, m.status, m.label or "none", f"{m.shared:,}", f"{m.of_intent:,}", of_label))
         print_table(("intent", "status", "label", "both", "of intent", "of label"), rows)
-    if renames := [m for m in result.matches if m.suggests_rename]:
-        print("\nThese accepted intents match a label. Rename them in the review to compare them by name:\n")
-        for m in renames:
-            pair = json.dumps({"intent": m.intent, "to": m.label}, ensure_ascii=False)
-            print(printable(f"- rename: {pair}"))
     if result.confusions and worst:
         print("\nThe worst confused pairs:\n")
         pairs = [

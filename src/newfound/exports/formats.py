@@ -10,7 +10,7 @@ reads most of the platforms' formats.
 - Rasa: NLU training data in YAML, version 3.1.
 - semantic-router 1.1: a router's file as JSON, for `load_router`.
 - Tables (CSV, CSV for spreadsheets, JSON lines, Parquet): the columns text and label, and path if the intents are in
-  groups; datasets have the first two.
+  groups.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time of the format, so that equ
 MAX_TEXT_LENGTH_OF_CLU = 500  # characters; a longer text makes the import fail
 TEXT_FIELD = "text"  # of Label Studio: <Text name="text" value="$text"/>
 CHOICES_NAME = "intent"  # <Choices name="intent" toName="text" choice="single">
-CARD, UTTERANCES = "README.md", "train.jsonl"
-DATASET_FILES = frozenset({CARD, UTTERANCES})
 # Spreadsheets may run a cell that begins with one of these; some take the wide forms of East Asian keyboards as well.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -300,28 +298,3 @@ def to_parquet(corpus: Corpus, project: Project) -> bytes:
     columns = [[row[i] for row in rows] for i in range(len(names))]
     parquet.write_table(pyarrow.table(columns, list(names)), sink)
     return sink.getvalue()
-
-
-def to_datasets(corpus: Corpus, project: Project) -> bytes:
-    """Return a zip of a folder for Hugging Face's `load_dataset` (datasets 5), as SetFit and others train on it.
-
-    It has the utterances, with the columns text and label, and a dataset card, which names the labels (`ClassLabel`).
-    """
-    import yaml
-
-    names = {str(i): intent for i, intent in enumerate(corpus.intents)}
-    about = {
-        "language": [project.language],
-        "task_categories": ["text-classification"],
-        "tags": ["newfound", "setfit"],
-        "configs": [{"config_name": "default", "data_files": UTTERANCES}],
-        "dataset_info": {
-            "features": [
-                {"name": "text", "dtype": "string"},
-                {"name": "label", "dtype": {"class_label": {"names": names}}},
-            ]
-        },
-    }
-    front_matter = yaml.safe_dump(about, allow_unicode=True, sort_keys=False)
-    card = f"---\n{front_matter}---\n\nIntents and utterances, exported by newfound.\n"
-    return zip_files({UTTERANCES: to_jsonl(corpus.labelled(), project), CARD: card.encode()})

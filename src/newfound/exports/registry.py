@@ -5,9 +5,7 @@ Help texts, the HTTP schema, the page and the documentation read this registry.
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +15,7 @@ from newfound.data.corpus import Corpus
 from newfound.errors import SettingsError, TargetExists
 from newfound.exports import formats
 from newfound.exports.formats import Project
-from newfound.files import folder_atomically, write_atomically
+from newfound.files import write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +25,7 @@ class ExportFormat:
     title: str  # what the platform is called
     about: str  # what the platform or the reader gets, as the page says it
     suffix: str  # of the exported file, with its dot
-    write: Callable[[Corpus, Project], bytes]  # of a folder, a zip of it
-    files: frozenset[str] = frozenset()  # the names of the files, where the format is a folder on disk
+    write: Callable[[Corpus, Project], bytes]
     names: Callable[[Sequence[str]], dict[str, str]] | None = None  # of the intents, if not all names are allowed
 
     def content(self, corpus: Corpus, project: Project) -> bytes:
@@ -66,13 +63,6 @@ EXPORTS: dict[str, ExportFormat] = {
     ),
     "jsonl": ExportFormat("JSON lines", "one object per line", ".jsonl", formats.to_jsonl),
     "parquet": ExportFormat("Parquet", "a table for data tools", ".parquet", formats.to_parquet),
-    "datasets": ExportFormat(
-        "Hugging Face, SetFit",
-        "a training folder for load_dataset",
-        ".zip",
-        formats.to_datasets,
-        files=formats.DATASET_FILES,
-    ),
     "semantic-router": ExportFormat("semantic-router", "routes for load_router", ".json", formats.to_semantic_router),
     "label-studio": ExportFormat("Label Studio", "tasks to import", ".json", formats.to_label_studio),
 }
@@ -98,7 +88,7 @@ def renamed_intents(format: ExportFormat, corpus: Corpus) -> dict[str, str]:
     return {intent: name for intent, name in names.items() if name != intent}
 
 
-def check_target(path: Path, files: Collection[str], *, overwrite: bool) -> None:
+def check_target(path: Path, files: Collection[str] = (), *, overwrite: bool) -> None:
     """Raise a `TargetExists` if there is something that is not to be replaced, or that is no export of this kind.
 
     An export that is a folder has the names of its files; one that is a file has none.
@@ -118,10 +108,5 @@ def write_export(
     project = project or Project()
     chosen = export_format(format)
     check_language(project.language)
-    check_target(path, chosen.files, overwrite=overwrite)
-    content = chosen.content(corpus, project)
-    if not chosen.files:
-        write_atomically(path, content)
-        return
-    with folder_atomically(path) as folder, zipfile.ZipFile(io.BytesIO(content)) as archive:
-        archive.extractall(folder)
+    check_target(path, overwrite=overwrite)
+    write_atomically(path, chosen.content(corpus, project))

@@ -38,14 +38,6 @@ class Intents:
     intents: list[Intent]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportSummary(ExportCounts):
-    """What an export holds."""
-
-    intents: int
-    utterances: int
-
-
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
     """A format to export to.
@@ -71,9 +63,9 @@ class Exports:
     """
 
     formats: list[ExportFormat]
-    default: ExportSummary
-    accepted: ExportSummary
-    all: ExportSummary
+    default: ExportCounts
+    accepted: ExportCounts
+    all: ExportCounts
 
 
 @dataclass(frozen=True, slots=True)

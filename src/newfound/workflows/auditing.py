@@ -31,7 +31,6 @@ from newfound.algorithms.audit import (
     weights_of_sample,
 )
 from newfound.errors import DataError, SettingsError
-from newfound.files import THRESHOLDS_FILE
 from newfound.model.about import model_signature, stream_utterances
 from newfound.model.hub import model_folder
 from newfound.model.sidecars import NewAnswers, add_answers, load_answers, save_thresholds
@@ -121,13 +120,13 @@ class ThresholdsResult:
     """The thresholds that were written.
 
     Attributes:
-        precision: What was promised; None if the thresholds were taken away.
+        precision: What was promised.
         expected: The expected precision of all that is above its threshold; None if nothing is.
         coverage: The share of the logs' utterances that is.
         intents: The threshold of each intent.
     """
 
-    precision: float | None
+    precision: float
     expected: float | None
     coverage: float
     intents: tuple[IntentThreshold, ...]
@@ -158,24 +157,20 @@ def audit(
     return opened.result(questions)
 
 
-def thresholds(model: str | Path, precision: float | None, *, encoder: str | Encoder | None = None) -> ThresholdsResult:
+def thresholds(model: str | Path, precision: float, *, encoder: str | Encoder | None = None) -> ThresholdsResult:
     """Write one threshold per intent beside the model; its predictions then say whether they are above it.
 
     Answers of an audit correct the probabilities first.
 
     Args:
         model: The model folder.
-        precision: The share of predictions above the thresholds to be right, between 0 and 1; None takes them away.
+        precision: The share of predictions above the thresholds to be right, between 0 and 1.
         encoder: Where the model's encoder lies, if it cannot be found.
 
     Raises:
         SettingsError: The precision does not lie between 0 and 1.
     """
-    folder = model_folder(model)
-    if precision is not None:
-        return open_audit(folder, encoder).write_thresholds(precision)
-    (folder / THRESHOLDS_FILE).unlink(missing_ok=True)
-    return ThresholdsResult(None, None, 0.0, ())
+    return open_audit(model, encoder).write_thresholds(precision)
 
 
 def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAudit:

@@ -47,7 +47,6 @@ class IntentMatch:
         shared: The number of utterances that have both.
         of_intent: The number of utterances that are predicted as the intent.
         of_label: The number of utterances that have the label.
-        suggests_rename: Whether an accepted intent is mostly what the label says, so that it should have its name.
     """
 
     intent: str
@@ -56,7 +55,6 @@ class IntentMatch:
     shared: int
     of_intent: int
     of_label: int
-    suggests_rename: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +214,7 @@ def match_intents(
         both = shared[matched.get(i, -1), i]
         label = labels[matched[i]] if both else None
         of_label = 0 if label is None else sizes[label]
-        is_same = 2 * both > predicted[intent] and 2 * both > of_label
-        facts = (intent, statuses[intent], label, both, predicted[intent], of_label)
-        matches.append(IntentMatch(*facts, suggests_rename=statuses[intent] == "accepted" and is_same))
+        matches.append(IntentMatch(intent, statuses[intent], label, both, predicted[intent], of_label))
     return tuple(sorted(matches, key=lambda m: (m.label is None, -m.shared, m.intent)))
 
 

@@ -71,13 +71,17 @@ class ExportCounts:
         guesses: Put by the model into another intent, or less surely.
         left_out: Utterances of the same intents that the export does not hold.
         new_intents: Intents that nobody has accepted yet, among those that were asked for.
+        utterances: All utterances of the export.
+        intents: The intents that these belong to.
     """
 
-    labelled: int
-    accepted: int
-    guesses: int
-    left_out: int
-    new_intents: int
+    labelled: int = 0
+    accepted: int = 0
+    guesses: int = 0
+    left_out: int = 0
+    new_intents: int = 0
+    utterances: int = 0
+    intents: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,7 @@ def export(
     Args:
         model: A model folder, or a loaded model.
         to: One of `newfound.exports.registry.EXPORTS` or `MODEL_EXPORTS`.
-        out: The file to write; a folder for datasets and onnx.
+        out: The file to write; a folder for onnx.
         only: See `ExportChoice`, as for `min_probability` and `with_guesses`.
         min_probability: The least probability of utterances of the logs.
         with_guesses: Also hold what nobody labelled or accepted.
@@ -136,7 +140,7 @@ def export(
         return _export_model(model, path, runtime, overwrite=overwrite)
     format = export_format(to)
     check_language(language)
-    check_target(path, format.files, overwrite=overwrite)
+    check_target(path, overwrite=overwrite)
     read = read_assigned(model, runtime)
     accepted = accepted_intents(read.review, read.intents)
     corpus, counts = corpus_to_export(read.utterances, read.review, accepted, choice, read.paths)
@@ -219,6 +223,8 @@ def corpus_to_export(
         guesses=number["guess"],
         left_out=len(candidates) - len(kept),
         new_intents=len({u.intent for u in candidates} - review.known - review.accepted),
+        utterances=len(kept),
+        intents=len({u.intent for u, _ in kept}),
     )
     if not kept:
         raise NothingToExport(counts.left_out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import FastAPI, Query, Response
@@ -17,7 +17,7 @@ from newfound.review.queries import ReviewView
 from newfound.serve import answers, bodies
 from newfound.serve.service import Service
 from newfound.workflows.auditing import DEFAULT_QUESTIONS, AuditResult, LogAudit
-from newfound.workflows.exporting import ExportChoice, corpus_to_export, project_of
+from newfound.workflows.exporting import ExportChoice, ExportCounts, corpus_to_export, project_of
 from newfound.workflows.prediction import PredictionLimits
 
 SECONDS_TO_ANSWER = 30.0  # a prediction
@@ -64,13 +64,12 @@ def add_routes(app: FastAPI, service: Service) -> None:
     def exports() -> answers.Exports:
         """Return the formats, and how many intents and utterances an export holds."""
 
-        def counts(choice: ExportChoice) -> answers.ExportSummary:
+        def counts(choice: ExportChoice) -> ExportCounts:
             reviewed = service.session.view().reviewed
             try:
-                corpus, kinds = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
+                return corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)[1]
             except NothingToExport as error:
-                return answers.ExportSummary(0, 0, 0, error.left_out, 0, intents=0, utterances=0)
-            return answers.ExportSummary(**asdict(kinds), intents=len(corpus.intents), utterances=len(corpus))
+                return ExportCounts(left_out=error.left_out)
 
         formats = [answers.ExportFormat(name, f.title, f.about, f.suffix) for name, f in EXPORTS.items()]
         choices = ExportChoice(), ExportChoice(only="accepted"), ExportChoice(with_guesses=True)

@@ -51,7 +51,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         with TemporaryDirectory(prefix="newfound-file-") as folder:
             work = partial(uploads.read_file, Path(folder), name, content, labels, options)
             try:
-                preview, corpus = await service.queue.run(request, work, seconds=uploads.SECONDS_TO_READ)
+                preview, corpus = await service.queue.run(work, seconds=uploads.SECONDS_TO_READ)
             except (TimeoutError, WorkFailed):
                 return uploads.beyond_limits(name, f"more than {uploads.SECONDS_TO_READ} seconds or too much memory")
         return preview if corpus is None else replace(preview, id=service.uploads.keep(corpus))
