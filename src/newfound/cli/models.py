@@ -97,7 +97,7 @@ def predict(
     ] = None,
 ) -> None:
     """Classify utterances and print the predictions, by default one JSON line each; review decisions are applied."""
-    from newfound.exports.predictions import check_writer
+    from newfound.exports.predictions import check_writer, write_batches
 
     check_writer(written_format or "jsonl")
     where, on_ray = engine.keywords(), engine.engine == "ray"
@@ -123,7 +123,7 @@ def predict(
             written = prediction.write_predictions(
                 model, file, str(out), **written_as, **limits, **computed, **reading, reporter=reporter
             )
-        print(f"Wrote {written.rows:,} predictions to {written.path}")
+        print(f"Wrote {written:,} predictions to {Path(str(out))}")
         return
     if on_ray:
         raise SettingsError("--engine ray: name the folder of the predictions with --out")
@@ -131,7 +131,7 @@ def predict(
         raise SettingsError("--to parquet: the terminal cannot show it; name a file with --out")
     runtime = Runtime.of(reporter, **computed)
     batches = prediction.stream_predictions(model, file, prediction.PredictionLimits(**limits), runtime, **reading)
-    prediction.write_as_they_arrive(batches, top, written_format or "jsonl", show.writing_output())
+    write_batches(written_format or "jsonl", show.writing_output(), batches, top)
 
 
 def evaluate(

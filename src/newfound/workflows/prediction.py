@@ -6,8 +6,7 @@ A file or folder with the wanted name is always whole: it is written under anoth
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -23,15 +22,7 @@ from newfound.engines.predictor import PredictionLimits as PredictionLimits
 from newfound.engines.predictor import Predictor
 from newfound.engines.ray_data import Opening, predict_on_ray
 from newfound.errors import DataError, MissingExtra, OutputError, SettingsError, TargetExists
-from newfound.exports.predictions import (
-    ALL_COLUMNS,
-    FORMAT_OF_ENDING,
-    PARTS_COLUMN,
-    THRESHOLD_COLUMN,
-    check_pyarrow,
-    check_writer,
-    write_batches,
-)
+from newfound.exports.predictions import FORMAT_OF_ENDING, check_pyarrow, check_writer, write_batches
 from newfound.files import file_atomically, folder_atomically
 from newfound.model.hub import model_folder
 from newfound.model.types import Prediction
@@ -152,14 +143,6 @@ def _ready_batches(items: Iterator[Row], most: int) -> Iterator[list[Row]]:
         raise item
 
 
-@dataclass(frozen=True, slots=True)
-class PredictionsWritten:
-    """The file or folder that was written, and how many predictions it holds."""
-
-    path: Path
-    rows: int
-
-
 def write_predictions(
     model: ModelSource,
     texts: str | Path | Sequence[str],
@@ -180,8 +163,8 @@ def write_predictions(
     device: str = defaults.DEVICE,
     read: ReadOptions = DEFAULT_READ_OPTIONS,
     reporter: Reporter | None = None,
-) -> PredictionsWritten:
-    """Classify utterances and write the predictions, in memory that does not grow with their number.
+) -> int:
+    """Classify utterances and write the predictions, in memory that does not grow; return their number.
 
     What is not listed is as in `predict`, the rest in `newfound.workflows`.
 
@@ -219,8 +202,7 @@ def write_predictions(
             )
             from pyarrow import dataset
 
-            written = dataset.dataset(folder, format="parquet")
-            return PredictionsWritten(path, written.count_rows())
+            return dataset.dataset(folder, format="parquet").count_rows()  # type: ignore[no-any-return]
     if path.is_dir():
         raise TargetExists(path, "is a folder", replaceable=False)
     format = format or FORMAT_OF_ENDING.get(path.suffix.lower())
@@ -231,24 +213,7 @@ def write_predictions(
     if path.is_file() and not overwrite:
         raise TargetExists(path)
     batches = stream_predictions(model, texts, limits, runtime, read=read, explain=explain)
-    return PredictionsWritten(path, write_as_they_arrive(batches, top, format, _target(path)))
-
-
-def write_as_they_arrive(
-    batches: Iterator[list[tuple[int, Prediction]]], top: int, format: str, target: AbstractContextManager[BinaryIO]
-) -> int:
-    """Write each batch of predictions as it is made, and return the number of predictions.
-
-    The target is opened once the input and the model were looked at.
-    """
-    first = next(batches, [])
-    columns: list[str] = [*ALL_COLUMNS]
-    if first:
-        _, prediction = first[0]
-        top = min(top, len(prediction.top))
-        columns += [name for name in (THRESHOLD_COLUMN, PARTS_COLUMN) if getattr(prediction, name) is not None]
-    with target as stream:
-        return write_batches(format, stream, chain([first] if first else [], batches), top, columns)
+    return write_batches(format, _target(path), batches, top)
 
 
 @contextmanager
