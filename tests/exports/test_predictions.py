@@ -14,13 +14,9 @@ from newfound.errors import MissingExtra, SettingsError
 from newfound.exports.predictions import check_writer, write_batches
 from newfound.model.types import Prediction, RankedIntent
 
+RANKED = RankedIntent("pay", 0.75), RankedIntent("b", 0.25)
 ROWS = [
-    (
-        1,
-        Prediction(
-            "pay, please", "pay", True, 0.75, 0.25, "known", (RankedIntent("pay", 0.75), RankedIntent("b", 0.25))
-        ),
-    ),
+    (1, Prediction("pay, please", "pay", True, 0.75, 0.25, "known", RANKED)),
     (4, Prediction('two\nlines "🎉"', None, False, 0.5, 1.0, None, (RankedIntent("a", 0.5),))),
 ]
 
