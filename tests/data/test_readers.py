@@ -102,7 +102,7 @@ def test_absurdly_long_lines_are_cut_and_counted(tmp_path):
 
 def test_rows_stream(tmp_path):
     """Reading stops where the reader stops: a fault below the lines that are looked at first is never reached."""
-    path = write(tmp_path / "l.csv", b"text\nfirst\n" + 100 * b"second\n" + b"\xff\xff\n")
+    path = write(tmp_path / "l.csv", b"text\nfirst\n" + 100 * b"second\n" + b"\xff\xff\xff\n")
     rows, _ = open_rows(path, labels="ignored")
     assert next(rows).text == "first"
     with pytest.raises(DataError, match="line 103"):
@@ -184,7 +184,7 @@ def test_a_pipe_is_read_once_and_whole(tmp_path):
     assert corpus.texts[0] == "utterance number 0"
 
 
-def test_single_lines_in_another_encoding_are_read_where_the_file_is_clearly_utf8(tmp_path):
+def test_single_lines_in_another_encoding_are_read(tmp_path):
     path = tmp_path / "logs.csv"
     path.write_bytes("text\ncafé\n".encode() + b"caf\xe9 again\nplain\n")
     corpus, report = read_corpus(path, labels="ignored")
@@ -192,9 +192,6 @@ def test_single_lines_in_another_encoding_are_read_where_the_file_is_clearly_utf
     assert report.warnings() == [f"{path}: 1 row not UTF-8, read as Windows-1252 (first: line 3)"]
     with pytest.raises(DataError, match="line 2"):  # an explicit encoding is meant
         read_corpus(path, ReadOptions(encoding="ascii"), labels="ignored")
-    path.write_bytes(b"text,label\ncaf\xc3\xa9,a\ncaf\xe9,b\n")
-    with pytest.raises(DataError, match="line 3: byte 0xe9"):  # somebody's training data should be corrected
-        read_corpus(path)
 
 
 def test_repeats_are_one_utterance_that_counts_more():

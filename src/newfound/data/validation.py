@@ -173,7 +173,8 @@ def collect(
         seen.add((row.text, row.label))
     corpus = Corpus(tuple(r.text for r in kept), tuple(r.label for r in kept), tuple(r.origin for r in kept))
     if sample is not None and sample.seen:
-        report.n_distinct = None if sample.is_everything else sample.n_distinct
+        if not sample.is_everything:
+            report.note(note_of_sample(sample.size))
         corpus += sample.corpus()
     if labels == "required" and not corpus.intents:
         remedy = "give each known intent a few, or give the logs alone if no intent is known"
@@ -184,6 +185,14 @@ def collect(
         remedy = "give the logs as well, or leave some labels empty"
         raise DataError(f"{report.name}: every utterance has a label; {remedy}")
     return corpus
+
+
+def note_of_sample(size: int) -> str:
+    """Return what is said of logs of which only so many distinct utterances are kept."""
+    return (
+        f"intents are looked for in a random sample of {size:,} distinct utterances of the logs, which bounds time and "
+        "memory (max_logs); predictions assign the others"
+    )
 
 
 def check_label(label: str, where: str) -> None:
