@@ -51,7 +51,8 @@ def predict(
     file: Annotated[
         str,
         typer.Argument(
-            help="A file of utterances, a folder of Parquet files, or - for standard input, one utterance a line."
+            help="A file of utterances, or - for standard input, one utterance a line; with --engine ray also a folder "
+            "of Parquet files."
         ),
     ] = "-",
     out: Annotated[

@@ -69,7 +69,7 @@ def open_rows(
     """Return the usable rows of a file, one by one, and what is unusual in those that were read so far.
 
     Args:
-        path: The file, a folder of Parquet files, or `-` for standard input.
+        path: The file, or `-` for standard input.
         options: How the file is read.
         labels: "required" for known intents, where every row has a text and a label; "optional" for known intents and
             logs in one file, where rows without a label are the logs; "ignored" for logs.

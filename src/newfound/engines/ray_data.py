@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from newfound.data.parquet import ENDINGS
 from newfound.data.readers import format_of
 from newfound.data.rows import MAX_TEXT_LENGTH, ReadOptions
 from newfound.data.validation import open_rows
@@ -24,6 +23,7 @@ from newfound.text import first_line, is_blank
 from newfound.training.progress import Reporter
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
+PARQUET_ENDINGS = ("parquet", "pq")  # of files in a folder
 MAX_RETRIES = 3  # of the same work; a text or a file that kills every worker must not do so for ever
 SECONDS_TO_CONNECT = 10
 ROWS_PER_BATCH = 4_096
@@ -131,7 +131,9 @@ def _reader(path: Path, read: ReadOptions, reporter: Reporter) -> tuple[Callable
     format = "parquet" if path.is_dir() else format_of(str(path), read.format)
     if format not in FORMATS:
         raise DataError(f"{path}: the engine ray reads {', '.join(FORMATS)}, and not {format}")
-    rows, report = open_rows(path, read, "ignored")
+    parts = (part for ending in PARQUET_ENDINGS for part in sorted(path.rglob(f"*.{ending}")))
+    first = next(parts, path) if path.is_dir() else path
+    rows, report = open_rows(first, read, "ignored")
     if next(rows, None) is None:
         raise DataError(f"{path}: no utterance in it; it needs one text a row")
     for note in report.notes:
@@ -141,8 +143,7 @@ def _reader(path: Path, read: ReadOptions, reporter: Reporter) -> tuple[Callable
 
     name, text_column = str(path.resolve()), str(report.text_column)
     if format == "parquet":
-        endings = [ending.removeprefix(".") for ending in ENDINGS]
-        return partial(ray.data.read_parquet, name, file_extensions=endings), text_column
+        return partial(ray.data.read_parquet, name, file_extensions=list(PARQUET_ENDINGS)), text_column
     if format == "jsonl":
         return partial(ray.data.read_json, name, lines=True, file_extensions=None), text_column
     columns = report.columns if read.header is False else None

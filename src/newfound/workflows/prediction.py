@@ -58,8 +58,7 @@ def predict(
 
     Args:
         model: A model folder, or a loaded model.
-        texts: The utterances, or a file of them, or a folder of Parquet files; "-" is standard input, one utterance a
-            line.
+        texts: The utterances, or a file of them; "-" is standard input, one utterance a line.
         max_outliers: Return no intent for texts less typical than all but this share of the labelled data; None
             returns an intent for every text.
         top: How many of the most probable intents each prediction holds.
@@ -170,7 +169,8 @@ def write_predictions(
 
     Args:
         model: A model folder, or a loaded model.
-        texts: The utterances, or a file of them, or a folder of Parquet files; "-" is standard input.
+        texts: The utterances, or a file of them; "-" is standard input. The engine ray also takes a folder of Parquet
+            files.
         out: The file to write; with the engine ray a folder, which must not exist yet or be empty.
         format: jsonl, csv or parquet; None goes by the ending of `out`. A folder has Parquet files.
         engine: Where texts are classified: local is this process, ray a cluster.
