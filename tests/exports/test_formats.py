@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from newfound.data.corpus import Corpus, Origin
 from newfound.data.rows import ReadOptions
 from newfound.data.validation import read_corpus
-from newfound.errors import DataError, SettingsError, TargetExists
+from newfound.errors import DataError, SettingsError
 from newfound.exports.formats import Project, by_intent, zip_files
-from newfound.exports.registry import EXPORTS, check_target, renamed_intents, write_export
+from newfound.exports.registry import EXPORTS, check_language, export_format, renamed_intents
 
 CORPUS = Corpus.of(
     [
@@ -41,7 +41,7 @@ READABLE = [name for name in EXPORTS if name not in NOT_READABLE]
 @pytest.mark.parametrize("format", READABLE)
 def test_what_was_exported_is_imported_again(format, tmp_path):
     path = tmp_path / f"file{EXPORTS[format].suffix}"
-    write_export(CORPUS, format, path, Project("my bot"))
+    path.write_bytes(EXPORTS[format].content(CORPUS, Project("my bot")))
     back, _ = read_corpus(path, ReadOptions(format=format))
     expected, found = by_intent(CORPUS), by_intent(back)
     if format == "botpress":  # whose intents' names are file names
@@ -56,7 +56,7 @@ def test_what_was_exported_is_imported_again(format, tmp_path):
 
 def test_parquet_is_imported_again(tmp_path):
     pytest.importorskip("pyarrow")
-    write_export(CORPUS, "parquet", tmp_path / "file.parquet")
+    (tmp_path / "file.parquet").write_bytes(EXPORTS["parquet"].content(CORPUS, Project()))
     back, _ = read_corpus(tmp_path / "file.parquet")
     assert by_intent(back) == by_intent(CORPUS)
 
@@ -333,31 +333,11 @@ def test_semantic_router_gets_a_file_for_load_router():
     }
 
 
-def test_an_export_is_replaced_only_when_asked(tmp_path):
-    path = tmp_path / "out"
-    write_export(CORPUS, "csv", path)
-    with pytest.raises(TargetExists, match="allow it to be replaced"):
-        write_export(CORPUS, "csv", path)
-    write_export(Corpus.of(["a"], ["b"]), "csv", path, overwrite=True)
-    assert len(path.read_text().splitlines()) == 2
-
-
-def test_nothing_but_an_export_is_ever_replaced(tmp_path):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "precious").write_text("mine")
-    (tmp_path / "file").write_text("mine")
-    for files in ((), {"model.onnx"}):
-        with pytest.raises(TargetExists, match="holds something else"):
-            check_target(tmp_path / "folder", files, overwrite=True)
-    with pytest.raises(TargetExists, match="this format is a folder"):
-        check_target(tmp_path / "file", {"model.onnx"}, overwrite=True)
-
-
-def test_bad_requests(tmp_path):
+def test_bad_requests():
     with pytest.raises(SettingsError, match="no format"):
-        write_export(CORPUS, "floppy", tmp_path / "x")
+        export_format("floppy")
     with pytest.raises(SettingsError, match="language"):
-        write_export(CORPUS, "rasa", tmp_path / "x", Project(language="../en"))
+        check_language("../en")
 
 
 @pytest.mark.parametrize(

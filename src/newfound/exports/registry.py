@@ -6,16 +6,14 @@ Help texts, the HTTP schema, the page and the documentation read this registry.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 from newfound.data.corpus import Corpus
-from newfound.errors import SettingsError, TargetExists
+from newfound.errors import SettingsError
 from newfound.exports import formats
 from newfound.exports.formats import Project
-from newfound.files import write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,27 +84,3 @@ def renamed_intents(format: ExportFormat, corpus: Corpus) -> dict[str, str]:
     """Return the intents that have another name in a format, with that name."""
     names = {} if format.names is None else format.names(corpus.intents)
     return {intent: name for intent, name in names.items() if name != intent}
-
-
-def check_target(path: Path, files: Collection[str] = (), *, overwrite: bool) -> None:
-    """Raise a `TargetExists` if there is something that is not to be replaced, or that is no export of this kind.
-
-    An export that is a folder has the names of its files; one that is a file has none.
-    """
-    if path.is_dir() and not (files and {inside.name for inside in path.iterdir()} <= set(files)):
-        raise TargetExists(path, "is a folder and holds something else", replaceable=False)
-    if files and path.is_file():
-        raise TargetExists(path, "is a file, and this format is a folder", replaceable=False)
-    if path.exists() and not overwrite:
-        raise TargetExists(path)
-
-
-def write_export(
-    corpus: Corpus, format: str, path: Path, project: Project | None = None, *, overwrite: bool = False
-) -> None:
-    """Write a labelled corpus in one of `EXPORTS`: all of it, or nothing."""
-    project = project or Project()
-    chosen = export_format(format)
-    check_language(project.language)
-    check_target(path, overwrite=overwrite)
-    write_atomically(path, chosen.content(corpus, project))

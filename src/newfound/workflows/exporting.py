@@ -12,17 +12,10 @@ from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import Only
 from newfound.encoders.registry import RELEASES
-from newfound.errors import MissingExtra, NothingToExport, SettingsError
+from newfound.errors import MissingExtra, NothingToExport, SettingsError, TargetExists
 from newfound.exports.formats import Project
-from newfound.exports.registry import (
-    MODEL_EXPORTS,
-    check_language,
-    check_target,
-    export_format,
-    renamed_intents,
-    write_export,
-)
-from newfound.files import folder_atomically
+from newfound.exports.registry import MODEL_EXPORTS, check_language, export_format, renamed_intents
+from newfound.files import check_file_target, folder_atomically, write_atomically
 from newfound.model.about import Description
 from newfound.model.sidecars import thresholds_by_name
 from newfound.model.types import Utterance
@@ -140,7 +133,7 @@ def export(
         return _export_model(model, path, runtime, overwrite=overwrite)
     format = export_format(to)
     check_language(language)
-    check_target(path, overwrite=overwrite)
+    check_file_target(path, overwrite)
     read = read_assigned(model, runtime)
     accepted = accepted_intents(read.review, read.intents)
     corpus, counts = corpus_to_export(read.utterances, read.review, accepted, choice, read.paths)
@@ -150,7 +143,7 @@ def export(
             f"{out} lacks the new intents that nobody has accepted ({number}); accept them in the review "
             "first, or export the model's guesses as well"
         )
-    write_export(corpus, to, path, project_of(model, language), overwrite=overwrite)
+    write_atomically(path, format.content(corpus, project_of(model, language)))
     return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus), counts)
 
 
@@ -161,7 +154,10 @@ def _export_model(model: ModelSource, path: Path, runtime: Runtime, *, overwrite
 
     if not can_build():
         raise MissingExtra("the export to ONNX", "onnx and onnxruntime", "onnx")
-    check_target(path, FILES, overwrite=overwrite)
+    if path.is_file() or (path.is_dir() and not {inside.name for inside in path.iterdir()} <= FILES):
+        raise TargetExists(path, "is no folder of such an export", replaceable=False)
+    if path.exists() and not overwrite:
+        raise TargetExists(path)
     reviewed = runtime.open_model(model)
     try:
         with folder_atomically(path) as folder:
