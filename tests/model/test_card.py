@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 import yaml
@@ -33,8 +32,7 @@ def test_the_hub_understands_the_card_and_names_cannot_break_its_table(saved):
         assert fact in card
 
 
-def test_a_card_that_somebody_wrote_into_the_folder_stays(saved, tmp_path):
-    folder = shutil.copytree(saved, tmp_path / "model")
+def test_a_card_that_somebody_wrote_into_the_folder_stays(folder):
     (folder / "README.md").write_text("# Mine\n", "utf-8")
     load(folder).save(folder, overwrite=True)
     assert (folder / "README.md").read_text("utf-8") == "# Mine\n"
@@ -48,8 +46,7 @@ def test_an_encoder_is_named_without_its_folder(encoder, shown):
     assert public_name(encoder) == shown
 
 
-def test_thresholds_of_the_model_are_in_the_export(saved, tmp_path):
-    folder = shutil.copytree(saved, tmp_path / "model")
+def test_thresholds_of_the_model_are_in_the_export(folder, tmp_path):
     first, second, *_ = load(folder).intents
     assert project_of(folder).thresholds == {}
     save_thresholds(folder, 0.95, {first.id: 0.62, second.id: None})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,11 +20,6 @@ pytestmark = pytest.mark.slow  # fuzzing
 @pytest.fixture(scope="module")
 def pristine(saved, tiny_encoder):
     return ReviewSession(saved, encoder=tiny_encoder)
-
-
-@pytest.fixture
-def session(saved, tiny_encoder, tmp_path):
-    return ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
 
 
 NAMES = st.sampled_from(["leak", "meter", "pay", "new 1", "new 2", "x", "y", "z"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 from dataclasses import asdict
 
 import numpy as np
@@ -89,10 +88,9 @@ def test_scores_are_those_of_the_rows(saved, labelled, tmp_path, tiny_encoder):
 
 @pytest.mark.parametrize("next_round", ["update", "refit"])
 def test_an_accepted_intent_is_matched_like_a_new_one_also_when_it_is_known(
-    next_round, saved, labelled, tmp_path, tiny_encoder
+    next_round, folder, labelled, tmp_path, tiny_encoder
 ):
     """Accepting changes no answer; before, the next round compared accepted intents by their made-up names only."""
-    folder = shutil.copytree(saved, tmp_path / "model")
     store = ReviewStore(folder)
     new = [name for name in store.names if name not in store.known]
     store.decide([Decision("accept", {"intent": name}) for name in new], author="ana")

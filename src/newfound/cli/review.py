@@ -122,13 +122,6 @@ def apply(
     effort: options.EffortOption = defaults.EFFORT,
     tune: options.TuneOption = defaults.TUNE,
     device: options.DeviceOption = defaults.DEVICE,
-    recluster: Annotated[
-        bool,
-        typer.Option(
-            "--recluster/--no-recluster",
-            help="With --refit: utterances around those that a person moved follow them, or stay where they are.",
-        ),
-    ] = True,
 ) -> None:
     """Record the decisions of a file (rename, merge, split, reject, accept, move): all of them, or none."""
     from newfound.files import check_replaceable
@@ -152,7 +145,7 @@ def apply(
         from newfound.workflows.updating import refit as run_workflow
 
         settings: dict[str, Any] = {"encoder": encoder, "effort": effort, "tune": tune, "device": device}
-        changes = run_workflow(model, out, **settings, recluster=recluster, reporter=reporter_for_terminal()).changes
+        changes = run_workflow(model, out, **settings, reporter=reporter_for_terminal()).changes
         if changes.reclustered:
             print(f"{changes.reclustered} similar utterances followed those that were moved, before the training.")
         print(f"Wrote the model trained on them to {out}/")

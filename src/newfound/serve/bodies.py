@@ -137,15 +137,6 @@ class ResizeBody(ReviewBody):
     model_config = _example(author="ana", version=0, to=20)
 
 
-class RefitBody(SignedBody):
-    """How a refit is to be done."""
-
-    recluster: bool = Field(
-        default=True,
-        description="Utterances around those that a person moved follow them; otherwise only what was decided changes",
-    )
-
-
 class ServeBody(SignedBody):
     """Which model to serve: the one that the last job has written, or the one that was served before."""
 

@@ -80,9 +80,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return start("update", request, body, work, body.logs_file)
 
     @app.post("/v1/review/refit", tags=["review", "train"])
-    async def start_refit(request: Request, body: bodies.RefitBody) -> JobState:
+    async def start_refit(request: Request, body: bodies.SignedBody) -> JobState:
         """Train the model further on the decisions. The result is written into a folder beside it."""
-        return start("refit", request, body, service.about_model(refit, **body.options()))
+        return start("refit", request, body, service.about_model(refit))
 
     @app.get("/v1/review/training", tags=["review", "train"])
     async def training() -> answers.TrainingState:
