@@ -105,8 +105,8 @@ def predict(
     if explain and (on_ray or written_format not in (None, "jsonl") or Path(out or "x").suffix not in JSON_ENDINGS):
         raise SettingsError("--explain: write JSON lines, to the screen or to a file that ends in .jsonl")
     limits: dict[str, Any] = {
-        "max_outliers": options.share(max_outliers, "--max-outliers"),
-        "threshold": options.share(threshold, "--threshold"),
+        "max_outliers": options.parse_share(max_outliers, "--max-outliers"),
+        "threshold": options.parse_share(threshold, "--threshold"),
         "fallback": fallback,
         "top": top,
         "several": several,
@@ -280,7 +280,7 @@ def export(
         out,
         language=language,
         only=only,
-        min_probability=options.share(min_probability, "--min-probability"),
+        min_probability=options.parse_share(min_probability, "--min-probability"),
         with_guesses=with_guesses,
         overwrite=force,
         encoder=encoder,

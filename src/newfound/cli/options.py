@@ -33,7 +33,7 @@ def whole_number_or_auto(text: str, option: str) -> int | Literal["auto"]:
         raise SettingsError(f"{option} {text}: give a whole number, or auto") from None
 
 
-def share(text: str | None, option: str) -> float | None:
+def parse_share(text: str | None, option: str) -> float | None:
     """Parse a share, such as `5%` or `0.05`; None stays None."""
     if text is None:
         return None
@@ -50,7 +50,7 @@ def share_without_intent(text: str) -> NoIntent:
     """Parse how many utterances are to have no intent: a share, auto or none."""
     if text in ("auto", "none"):
         return cast(Literal["auto", "none"], text)
-    return share(text, "--no-intent") or "none"
+    return parse_share(text, "--no-intent") or "none"
 
 
 def join_names(names: Any, conjunction: str = "or") -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from newfound import defaults
-from newfound.cli.options import EncoderOption, FileOptions, ModelArgument, ModelEncoderOption, SeedOption, share
+from newfound.cli.options import EncoderOption, FileOptions, ModelArgument, ModelEncoderOption, SeedOption, parse_share
 from newfound.cli.show import print_json, print_table, printable, reporter_for_terminal
 from newfound.errors import DataError, SettingsError
 from newfound.text import percent, shorten
@@ -160,7 +160,7 @@ def thresholds(
     """Write the least probability of each intent that keeps a promised precision; predictions say if they reach it."""
     from newfound.workflows.auditing import thresholds as run_workflow
 
-    result = run_workflow(model, share(precision, "--precision") or 0.0, encoder=encoder)
+    result = run_workflow(model, parse_share(precision, "--precision") or 0.0, encoder=encoder)
     rows = [
         (i.name, "–" if i.threshold is None else f"{i.threshold:.3f}", percent(i.precision), percent(i.coverage))
         for i in result.intents

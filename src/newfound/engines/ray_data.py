@@ -93,7 +93,7 @@ def predict_on_ray(
 
     cluster = ray.cluster_resources()
     gpus = 0 if opening.device == "cpu" else int(cluster.get("GPU", 0))
-    most = gpus or int(cluster.get("CPU", 1))
+    room = gpus or int(cluster.get("CPU", 1))  # workers
     ray.data.DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # a failure is reported below, in one line
     try:
@@ -104,7 +104,7 @@ def predict_on_ray(
                 batch_size=ROWS_PER_BATCH,
                 batch_format="pyarrow",
                 # One at a time, since a worker that dies takes a try from whatever waits for it, too.
-                compute=ray.data.ActorPoolStrategy(size=min(workers or most, most), max_tasks_in_flight_per_actor=1),
+                compute=ray.data.ActorPoolStrategy(size=min(workers or room, room), max_tasks_in_flight_per_actor=1),
                 num_cpus=CORES_OF_A_WORKER,
                 num_gpus=1 if gpus else 0,
                 max_restarts=-1,  # a long job may lose any number of workers, but not many at the same work

@@ -288,8 +288,8 @@ class LogAudit:
         sure, intents = sure_probability(corrected, wanted), list[IntentThreshold]()
         for name, id in self._ids.items():
             own = known.intent[:n] == id
-            least = threshold(certainty[own], right[own], wanted) or (sure, None, None)
-            intents.append(IntentThreshold(name, id, int(own.sum()), *least))
+            found = threshold(certainty[own], right[own], wanted) or (sure, None, None)
+            intents.append(IntentThreshold(name, id, int(own.sum()), *found))
         save_thresholds(self._folder, wanted, {i.id: i.threshold for i in intents})
         above = [(i.utterances * i.coverage, i.precision) for i in intents if i.coverage and i.precision]
         n_above, n_right = sum(count for count, _ in above), sum(count * precision for count, precision in above)

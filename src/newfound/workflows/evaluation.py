@@ -204,17 +204,17 @@ def match_intents(
     sizes, predicted = corpus.sizes, Counter(p.intent for p in predictions)
     labels = sorted(set(sizes) - set(names))
     intents = [name for name in statuses if name not in sizes]
-    number: dict[str | None, int] = {intent: i for i, intent in enumerate(intents)}
-    found = [number.get(p.intent, -1) for p in predictions]
+    position: dict[str | None, int] = {intent: i for i, intent in enumerate(intents)}
+    found = [position.get(p.intent, -1) for p in predictions]
     pairs = [pair for pair in zip(corpus.ids(labels), found, strict=True) if min(pair) >= 0]
     shared = Counter(pairs)
     matched = match_clusters(*np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
     matches = []
     for i, intent in enumerate(intents):
-        both = shared[matched.get(i, -1), i]
-        label = labels[matched[i]] if both else None
+        n_shared = shared[matched.get(i, -1), i]
+        label = labels[matched[i]] if n_shared else None
         of_label = 0 if label is None else sizes[label]
-        matches.append(IntentMatch(intent, statuses[intent], label, both, predicted[intent], of_label))
+        matches.append(IntentMatch(intent, statuses[intent], label, n_shared, predicted[intent], of_label))
     return tuple(sorted(matches, key=lambda m: (m.label is None, -m.shared, m.intent)))
 
 

@@ -138,9 +138,9 @@ def export(
     accepted = accepted_intents(read.review, read.intents)
     corpus, counts = corpus_to_export(read.utterances, read.review, accepted, choice, read.paths)
     if counts.new_intents and not with_guesses:
-        number = f"{counts.new_intents:,}" if accepted else f"{counts.new_intents:,}, which is all of them"
+        how_many = f"{counts.new_intents:,}" if accepted else f"{counts.new_intents:,}, which is all of them"
         runtime.reporter.warn(
-            f"{out} lacks the new intents that nobody has accepted ({number}); accept them in the review "
+            f"{out} lacks the new intents that nobody has accepted ({how_many}); accept them in the review "
             "first, or export the model's guesses as well"
         )
     write_atomically(path, format.content(corpus, project_of(model, language)))
@@ -201,7 +201,7 @@ def corpus_to_export(
         NothingToExport: No utterance is left.
     """
     sure = defaults.MIN_PROBABILITY_TO_EXPORT if choice.min_probability is None else choice.min_probability
-    least = 0.0 if choice.with_guesses and choice.min_probability is None else sure
+    min_guess = 0.0 if choice.with_guesses and choice.min_probability is None else sure
     checked, intents = review.checked, set(review.names)
     wanted = {None: intents, "new": intents - review.known, "accepted": review.accepted}[choice.only]
     candidates, kept = [u for u in assigned if u.intent in wanted], []
@@ -210,13 +210,13 @@ def corpus_to_export(
             kept.append((u, "labelled"))
         elif u.intent in accepted and u.probability >= sure:
             kept.append((u, "accepted"))
-        elif choice.with_guesses and u.probability >= least:
+        elif choice.with_guesses and u.probability >= min_guess:
             kept.append((u, "guess"))
-    number = Counter(kind for _, kind in kept)
+    kinds = Counter(kind for _, kind in kept)
     counts = ExportCounts(
-        labelled=number["labelled"],
-        accepted=number["accepted"],
-        guesses=number["guess"],
+        labelled=kinds["labelled"],
+        accepted=kinds["accepted"],
+        guesses=kinds["guess"],
         left_out=len(candidates) - len(kept),
         new_intents=len({u.intent for u in candidates} - review.known - review.accepted),
         utterances=len(kept),

@@ -59,11 +59,11 @@ def group(
         if u.intent is not None:
             rows.setdefault(u.intent, []).append(row)
     wanted = [round(len(rows) ** 0.5)] if levels is None else list(levels)
-    most = len(rows) // MIN_MEMBERS
+    max_groups = len(rows) // MIN_MEMBERS
     if len(rows) < MIN_INTENTS:
         raise SettingsError(f"the model has {len(rows)} intents; at least {MIN_INTENTS} are needed for groups")
-    if not wanted or not all(type(level) is int and 2 <= level <= most for level in wanted):
-        raise SettingsError(f"levels {wanted}: with {len(rows)} intents, give whole numbers from 2 to {most}")
+    if not wanted or not all(type(level) is int and 2 <= level <= max_groups for level in wanted):
+        raise SettingsError(f"levels {wanted}: with {len(rows)} intents, give whole numbers from 2 to {max_groups}")
     vectors = unit(reviewed.model.utterance_vectors.float().numpy())
     nested = group_levels(np.stack([vectors[own].mean(0) for own in rows.values()]), wanted)
     texts = [[reviewed.assigned[row].text for row in own] for own in rows.values()]

@@ -117,9 +117,9 @@ def stream_predictions(
         runtime.reporter.warn(warning)
 
 
-def _ready_batches(items: Iterator[Row], most: int) -> Iterator[list[Row]]:
+def _ready_batches(items: Iterator[Row], at_most: int) -> Iterator[list[Row]]:
     """Batches of whatever has arrived."""
-    arrived: Queue[Row | Exception | None] = Queue(maxsize=4 * most)
+    arrived: Queue[Row | Exception | None] = Queue(maxsize=4 * at_most)
 
     def read() -> None:
         try:
@@ -133,7 +133,7 @@ def _ready_batches(items: Iterator[Row], most: int) -> Iterator[list[Row]]:
     item = arrived.get()
     while isinstance(item, Row):
         batch = [item]
-        while len(batch) < most and not arrived.empty() and isinstance(item := arrived.get(), Row):
+        while len(batch) < at_most and not arrived.empty() and isinstance(item := arrived.get(), Row):
             batch.append(item)
         yield batch
         if isinstance(item, Row):

@@ -81,7 +81,7 @@ def read_labelled(source: KnownSource, read: ReadOptions, runtime: Runtime) -> l
     """Return the rows that have a label, conflicting ones included."""
     rows, report = open_source(source, read, "required", skip_unlabelled=True)
     labelled = list(rows)
-    runtime.tell(report)
+    runtime.report_warnings(report)
     return labelled
 
 
@@ -223,7 +223,7 @@ class InputReader:
         corpus = collect(rows, report, labels, conflicts=conflicts, max_logs=max_logs, seed=self.seed)
         if path is None:
             report.counts["duplicates"] = 0  # repeats among values are no news to the program that gives them
-        self.runtime.tell(report)
+        self.runtime.report_warnings(report)
         return corpus if path is None else corpus.from_source(path.name), report
 
     def _distinct_sample(self, logs: Corpus) -> Corpus:
