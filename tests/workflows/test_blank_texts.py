@@ -48,7 +48,7 @@ def is_no_intent(answer):
     return (answer["intent"], answer["known"], answer["status"], answer["outlier"]) == (None, False, None, 1.0)
 
 
-def test_blank_texts_get_no_intent_behind_every_door(folder, tmp_path):
+def test_blank_texts_get_no_intent_in_every_interface(folder, tmp_path):
     serving = pytest.importorskip("serving", reason="extra `serve` not installed")
     for texts in (BLANK, ["pay bill", *BLANK]):
         for found in (newfound.predict(folder, texts), newfound.load(folder).classify(texts)):
