@@ -51,7 +51,6 @@ def refused(done, *phrases):
         (["--to", "xml"], "no format 'xml' for predictions"),
         (["--threshold", "2"], "--threshold 2: give a share"),
         (["--top", "-1"], "--top"),
-        (["--fallback", " "], "the fallback label is empty"),
         (["--device", "tpu"], "auto, cpu, cuda"),
     ],
 )

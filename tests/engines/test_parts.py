@@ -91,8 +91,8 @@ def test_the_best_way_to_divide_is_found(answers, n_words):
 
 def test_limits_hold_for_parts(saved, tiny_encoder):
     model = load(saved, encoder=tiny_encoder)
-    none = Predictor(model, PredictionLimits(threshold=1.0, fallback="to_human", several=True)).predictions([BOTH])[0]
-    assert (none.intent, none.intents) == ("to_human", ())
+    none = Predictor(model, PredictionLimits(threshold=1.0, several=True)).predictions([BOTH])[0]
+    assert (none.intent, none.intents) == (None, ())
     with pytest.raises(SettingsError, match="of a whole message"):
         newfound.predict(model, [BOTH], several=True, explain=True)
 

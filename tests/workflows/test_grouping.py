@@ -90,8 +90,8 @@ def test_paths_ids_and_thresholds_are_the_same_in_every_interface(folder, tiny_f
         done = command("predict", folder, tmp_path / "texts.txt", "--encoder", tiny_folder, "--out", out, "--top", 2)
         assert done.returncode == 0, done.stderr
         assert shown(read(out)) == expected
-    none = newfound.predict(folder, texts, encoder=tiny_encoder, device="cpu", threshold=1.0, fallback="human")
-    assert {(p.intent, p.intent_id, p.path, p.above_threshold) for p in none} == {("human", None, None, False)}
+    none = newfound.predict(folder, texts, encoder=tiny_encoder, device="cpu", threshold=1.0)
+    assert {(p.intent, p.intent_id, p.path, p.above_threshold) for p in none} == {(None, None, None, False)}
     with serving.client_of(folder, tiny_encoder) as client:
         assert shown(client.post("/v1/predict", json={"texts": texts}).json()["predictions"]) == expected
         listed = client.get("/v1/intents").json()["intents"], client.get("/v1/review/state").json()["intents"]

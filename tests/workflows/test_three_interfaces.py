@@ -123,12 +123,7 @@ def reviewed(by_command, tmp_path):
     return folder
 
 
-LIMITS = {
-    "none": {},
-    "outliers": {"max_outliers": 0.3},
-    "all are outliers": {"max_outliers": 1.0, "fallback": "to_human"},
-    "the unsure": {"top": 3, "threshold": 0.6, "fallback": "to_human"},
-}
+LIMITS = {"none": {}, "the unsure": {"top": 3, "threshold": 0.6}}
 
 
 @pytest.mark.parametrize("case", LIMITS)
@@ -140,10 +135,9 @@ def test_predictions_and_their_limits_are_the_same(case, reviewed, themed, tiny_
     if case == "none":
         assert [p.intent for p in expected] == [p.intent for p in plain]
         assert {p.status for p in expected} == {"known", "accepted", None}, "an intent was rejected"
-    elif "fallback" in limits:
-        unsure = [case != "the unsure" or p.intent is None or p.probability < 0.6 for p in plain]
-        assert [p.intent == "to_human" for p in expected] == unsure
-        assert {(p.status, p.known) for p in expected if p.intent == "to_human"} == {(None, False)}
+    else:
+        assert [p.intent is None for p in expected] == [p.intent is None or p.probability < 0.6 for p in plain]
+        assert {(p.status, p.known) for p in expected if p.intent is None} == {(None, False)}
     options = [part for name, value in limits.items() for part in (f"--{name.replace('_', '-')}", value)]
     printed = command("predict", reviewed, tmp_path / "texts.txt", "--encoder", tiny_folder, *options).stdout
     with serving.client_of(reviewed, tiny_encoder) as client:

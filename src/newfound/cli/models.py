@@ -64,22 +64,12 @@ def predict(
     force: Annotated[bool, typer.Option("--force", help="Replace earlier predictions at --out.")] = False,
     encoder: options.ModelEncoderOption = None,
     device: options.DeviceOption = defaults.DEVICE,
-    max_outliers: Annotated[
-        str | None,
-        typer.Option(
-            help="Return no intent for texts that are less typical than all but this share of the labelled data, "
-            "e.g. `5%`."
-        ),
-    ] = None,
     top: Annotated[int, typer.Option(min=0, help="Add the K most probable intents.", metavar="K")] = 0,
     several: Annotated[
         bool, typer.Option("--several", help="Add the parts of messages that state several wishes, with their intents.")
     ] = False,
     threshold: Annotated[
         str | None, typer.Option(help="Return no intent if the most probable one is less probable, e.g. `0.4`.")
-    ] = None,
-    fallback: Annotated[
-        str | None, typer.Option(help="The label of texts of no intent, for instance below --threshold.")
     ] = None,
     explain: Annotated[
         bool,
@@ -105,9 +95,7 @@ def predict(
     if explain and (on_ray or written_format not in (None, "jsonl") or Path(out or "x").suffix not in JSON_ENDINGS):
         raise SettingsError("--explain: write JSON lines, to the screen or to a file that ends in .jsonl")
     limits: dict[str, Any] = {
-        "max_outliers": options.parse_share(max_outliers, "--max-outliers"),
         "threshold": options.parse_share(threshold, "--threshold"),
-        "fallback": fallback,
         "top": top,
         "several": several,
     }

@@ -60,7 +60,7 @@ class Worker:
         values = ("" if value is None else str(value) for value in batch.column(self._text_column).to_pylist())
         texts = ["" if is_blank(text) else text.strip()[:MAX_TEXT_LENGTH] for text in values]
         answers = iter(self._predictor.predictions([text for text in texts if text]))
-        rows = [asdict(next(answers)) if text else {"intent": limits.fallback} for text in texts]
+        rows = [asdict(next(answers)) if text else {} for text in texts]
         taken = {*PREDICTION_COLUMNS, THRESHOLD_COLUMN, PARTS_COLUMN, "top"}
         batch = batch.rename_columns([f"input_{name}" if name in taken else name for name in batch.column_names])
         optional = {THRESHOLD_COLUMN: self._predictor.model.thresholds, PARTS_COLUMN: limits.several}

@@ -139,7 +139,7 @@ def _about(reviewed: ReviewedModel) -> dict[str, Any]:
         "max_length": encoder.max_length,
         "pad_id": int(encoder.tokenizer.pad_token_id),
         "pad_to": "max_length" if encoder.pooling == "padded-mean" else "longest",
-        # As `max_outliers=0.05` of `newfound predict`: a text below it is less typical than 95 % of the labelled ones.
+        # A text below it is less typical than 95 % of the labelled ones.
         "outlier_similarity": None if outlier_similarity is None else round(outlier_similarity, 6),
         "intents": [
             {"name": name, "status": status, "new": status != "known"}

@@ -79,15 +79,10 @@ class PredictBody(Body):
     """A batch of utterances."""
 
     texts: Annotated[list[TextOrNothing], Field(min_length=1, max_length=MAX_TEXTS_IN_A_REQUEST)]
-    max_outliers: Share | None = Field(
-        default=None,
-        description="Return no intent for texts less typical than all but this share of the labelled data",
-    )
     top: int = Field(default=0, ge=0, le=MAX_TOP, description="How many of the most probable intents to return")
     threshold: Share | None = Field(
         default=None, description="Return no intent for texts whose most probable intent is less probable"
     )
-    fallback: Name | None = Field(default=None, description="The label of texts of no intent; null by default")
     several: bool = Field(default=False, description="Return the parts of messages that state several wishes")
     model_config = _example(texts=["where is my card?"])
 

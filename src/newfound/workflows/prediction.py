@@ -40,12 +40,10 @@ MAX_TEXTS_AT_ONCE, MAX_TEXTS_AT_ONCE_ON_GPU = 256, 8_192  # a GPU is idle betwee
 def predict(
     model: ModelSource,
     texts: str | Path | Sequence[str],
-    max_outliers: float | None = None,
     *,
     top: int = 0,
     several: bool = False,
     threshold: float | None = None,
-    fallback: str | None = None,
     explain: bool = False,
     encoder: str | Encoder | None = None,
     device: str = defaults.DEVICE,
@@ -59,18 +57,15 @@ def predict(
     Args:
         model: A model folder, or a loaded model.
         texts: The utterances, or a file of them; "-" is standard input, one utterance a line.
-        max_outliers: Return no intent for texts less typical than all but this share of the labelled data; None
-            returns an intent for every text.
         top: How many of the most probable intents each prediction holds.
         several: Divide messages that state several wishes: each prediction holds its parts with an intent each, and
             beside them the intent of the whole message.
         threshold: Return no intent for texts whose most probable intent is less probable than this.
-        fallback: The label of texts of no intent: below the threshold, too untypical, or of a rejected intent.
         explain: Return an `Explanation` of each text: nearest utterances, runner-up, and the words that decide. It
             encodes each text once for every word.
     """
     runtime = Runtime.of(reporter, encoder, device)
-    limits = PredictionLimits(max_outliers, threshold, fallback, top, several)
+    limits = PredictionLimits(threshold, top, several)
     batches = stream_predictions(model, texts, limits, runtime, read=read, explain=explain)
     return [prediction for batch in batches for _, prediction in batch]
 
@@ -152,11 +147,9 @@ def write_predictions(
     engine: Engine = "local",
     ray_address: str | None = None,
     workers: int | None = None,
-    max_outliers: float | None = None,
     top: int = 0,
     several: bool = False,
     threshold: float | None = None,
-    fallback: str | None = None,
     explain: bool = False,
     encoder: str | Encoder | None = None,
     device: str = defaults.DEVICE,
@@ -183,7 +176,7 @@ def write_predictions(
         EngineError: The cluster cannot be reached, or its workers die again and again.
     """
     runtime = Runtime.of(reporter, encoder, device)
-    limits = PredictionLimits(max_outliers, threshold, fallback, top, several)
+    limits = PredictionLimits(threshold, top, several)
     limits.check()
     check_choice("engine", engine, Engine)
     path = Path(out)

@@ -27,7 +27,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.post("/v1/predict", tags=["predict"])
     async def predict(body: bodies.PredictBody) -> answers.Predictions:
         """Classify a batch of utterances."""
-        limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback, several=body.several)
+        limits = PredictionLimits(body.threshold, several=body.several)
         try:
             async with asyncio.timeout(SECONDS_TO_ANSWER):
                 answered = await service.batcher.ask_all(limits.texts_to_classify(body.texts))
