@@ -12,7 +12,7 @@ from newfound.data.corpus import Corpus
 from newfound.data.duplicates import DistinctSample, distinct, distinct_examples
 from newfound.data.redact import redact_rows
 from newfound.data.rows import DEFAULT_READ_OPTIONS, LabelUse, ReadOptions, ReadReport, Row
-from newfound.data.validation import check_label, check_text, collect, misspelt_labels, note_of_sample, open_rows
+from newfound.data.validation import check_label, check_text, collect, note_of_sample, open_rows
 from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, DataError, SettingsError
 from newfound.preparation import Preparation, preparation_for
@@ -133,7 +133,6 @@ class InputReader:
         labelled, unlabelled = (self._prepared(corpus, preparation) for corpus in (labelled, unlabelled))
         labelled = distinct_examples(labelled)
         self._warn_of_alike(labelled)
-        _warn_of_labels(labelled, self.runtime)
         sample = self._distinct_sample(unlabelled)
         if not len(labelled):
             self.runtime.reporter.note("No known intents: all intents are discovered.")
@@ -240,14 +239,3 @@ class InputReader:
             kept = sample.corpus()
             reporter.note(note_of_sample(len(kept)))
         return kept
-
-
-def _warn_of_labels(known: Corpus, runtime: Runtime) -> None:
-    misspelt = misspelt_labels(known.sizes)
-    if misspelt:
-        label, meant = next(iter(misspelt.items()))
-        which = "1 is" if len(misspelt) == 1 else f"{len(misspelt):,} are"
-        runtime.reporter.warn(
-            f"of {len(known.sizes):,} known intents, {which} likely misspelt ({label!r} for {meant!r}); correct the "
-            "labels that `check` lists, or they will be intents of their own"
-        )
