@@ -94,7 +94,7 @@ def test_paths_ids_and_thresholds_are_the_same_in_every_interface(folder, tiny_f
     assert {(p.intent, p.intent_id, p.path, p.above_threshold) for p in none} == {(None, None, None, False)}
     with serving.client_of(folder, tiny_encoder) as client:
         assert shown(client.post("/v1/predict", json={"texts": texts}).json()["predictions"]) == expected
-        listed = client.get("/v1/intents").json()["intents"], client.get("/v1/review/state").json()["intents"]
+        listed = client.get("/v1/intents").json(), client.get("/v1/review/state").json()["intents"]
         newfound.group(folder, [2, 4], encoder=tiny_encoder)
 
         def has_two_levels():

@@ -187,7 +187,7 @@ def test_descriptions_are_the_same(reviewed, tiny_folder, tiny_encoder):
     intents = {i.name: i for i in newfound.load(reviewed, encoder=tiny_encoder).intents}
     printed = json.loads(command("inspect", reviewed, "--json", "--encoder", tiny_folder).stdout)["intents"]
     with serving.client_of(reviewed, tiny_encoder) as client:
-        answered = client.get("/v1/intents").json()["intents"]
+        answered = client.get("/v1/intents").json()
         paged = [client.get("/v1/review/intent", params={"name": i["name"]}).json() for i in answered]
     for shown in (printed, answered, paged):
         assert {i["name"] for i in shown} == set(intents)

@@ -224,10 +224,6 @@ declare namespace Api {
     comments: Array<Api.Entry>;
   }
 
-  interface Intents {
-    intents: Array<Api.Intent>;
-  }
-
   interface JobState {
     kind: string;
     status: "idle" | "running" | "done" | "failed" | "cancelled";
@@ -570,7 +566,7 @@ interface Gets {
   "/healthz": { query: {}; answer: Record<string, string> };
   "/v1/audit": { query: { questions?: number }; answer: Api.AuditResult };
   "/v1/export": { query: {}; answer: Api.Exports };
-  "/v1/intents": { query: {}; answer: Api.Intents };
+  "/v1/intents": { query: {}; answer: Array<Api.Intent> };
   "/v1/jobs": { query: {}; answer: Api.JobState };
   "/v1/review/details": { query: {}; answer: Api.AllDetails };
   "/v1/review/intent": { query: { name: string; start?: number; logs_only?: boolean }; answer: Api.IntentPage };

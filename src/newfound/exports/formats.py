@@ -52,6 +52,7 @@ class Project:
     statuses: Mapping[str, Status] = field(default_factory=dict)  # of the intents; known by default
     thresholds: Mapping[str, float] = field(default_factory=dict)  # least probabilities at which they are trusted
     descriptions: Mapping[str, str] = field(default_factory=dict)  # a sentence about each
+    paths: Mapping[str, str | None] = field(default_factory=dict)  # the groups that they are in, as `travel/flights`
 
 
 def by_intent(corpus: Corpus) -> dict[str, list[str]]:
@@ -257,14 +258,14 @@ def to_semantic_router(corpus: Corpus, project: Project) -> bytes:
 
 def to_csv(corpus: Corpus, project: Project) -> bytes:
     """Return the corpus as CSV, with every text and label as it is."""
-    return csv_bytes(_rows(corpus))
+    return csv_bytes(_rows(corpus, project))
 
 
-def _rows(corpus: Corpus) -> list[tuple[str | None, ...]]:
+def _rows(corpus: Corpus, project: Project) -> list[tuple[str | None, ...]]:
     """Return the names of the columns and all rows."""
-    if not any(corpus.paths.values()):
+    if not any(project.paths.values()):
         return [("text", "label"), *zip(corpus.texts, corpus.labels, strict=True)]
-    paths = [None if label is None else corpus.paths.get(label) for label in corpus.labels]
+    paths = [None if label is None else project.paths.get(label) for label in corpus.labels]
     return [("text", "label", "path"), *zip(corpus.texts, corpus.labels, paths, strict=True)]
 
 
@@ -277,13 +278,13 @@ def to_csv_safe(corpus: Corpus, project: Project) -> bytes:
     """
     safe = (
         [f"'{cell}" if cell is not None and cell.startswith(FORMULA_STARTS) else cell for cell in row]
-        for row in _rows(corpus)
+        for row in _rows(corpus, project)
     )
     return csv_bytes(safe, csv.QUOTE_ALL)
 
 
 def to_jsonl(corpus: Corpus, project: Project) -> bytes:
-    names, *rows = _rows(corpus)
+    names, *rows = _rows(corpus, project)
     lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
     return "".join(lines).encode()
 
@@ -294,7 +295,7 @@ def to_parquet(corpus: Corpus, project: Project) -> bytes:
     from pyarrow import parquet
 
     sink = io.BytesIO()
-    names, *rows = _rows(corpus)
+    names, *rows = _rows(corpus, project)
     columns = [[row[i] for row in rows] for i in range(len(names))]
     parquet.write_table(pyarrow.table(columns, list(names)), sink)
     return sink.getvalue()

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from newfound.exports.registry import LANGUAGE_CODE
-from newfound.model.types import Intent, Prediction
+from newfound.model.types import Prediction
 from newfound.review.decisions import MAX_COMMENT_LENGTH
 from newfound.review.entries import Entry, Event
 from newfound.review.proposals import MIN_SEPARATION_TO_SUGGEST
@@ -29,13 +29,6 @@ class Predictions:
     """The intents of a batch of texts, in the order of the texts."""
 
     predictions: list[Prediction]
-
-
-@dataclass(frozen=True, slots=True)
-class Intents:
-    """All intents."""
-
-    intents: list[Intent]
 
 
 @dataclass(frozen=True, slots=True)

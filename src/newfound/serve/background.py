@@ -31,7 +31,6 @@ TOKENIZER_THREADS_VARIABLE = "RAYON_NUM_THREADS"
 PRELOADED_MODULES = ["newfound.serve.jobs", "newfound.serve.uploads", "newfound.methods.consensus", "threadpoolctl"]
 MAX_WAITING = 16  # requests that wait or are under way
 RETRY_AFTER = {"retry-after": "5"}
-_STARTING = threading.Lock()  # the environment belongs to all threads
 T = TypeVar("T")
 Report = Callable[..., None]  # is called with the kind of a report and its values
 
@@ -84,14 +83,9 @@ def _start(work: Callable[..., Any]) -> tuple[BaseProcess, Connection]:
     threads = max(1, inference_threads() // 2)
     ours, theirs = context.Pipe()
     process: BaseProcess = context.Process(target=_main, args=(work, theirs, threads, NICENESS), daemon=True)
-    with theirs, _STARTING:
-        is_set = SAFE_PATH_VARIABLE in os.environ
-        os.environ.setdefault(SAFE_PATH_VARIABLE, "1")  # inherited by what starts now, and by nothing else
-        try:
-            process.start()
-        finally:
-            if not is_set:
-                del os.environ[SAFE_PATH_VARIABLE]
+    os.environ.setdefault(SAFE_PATH_VARIABLE, "1")  # for the processes of this server, from now on
+    with theirs:
+        process.start()
     return process, ours
 
 

@@ -136,14 +136,15 @@ def export(
     check_file_target(path, overwrite)
     read = read_assigned(model, runtime)
     accepted = accepted_intents(read.review, read.intents)
-    corpus, counts = corpus_to_export(read.utterances, read.review, accepted, choice, read.paths)
+    corpus, counts = corpus_to_export(read.utterances, read.review, accepted, choice)
     if counts.new_intents and not with_guesses:
         how_many = f"{counts.new_intents:,}" if accepted else f"{counts.new_intents:,}, which is all of them"
         runtime.reporter.warn(
             f"{out} lacks the new intents that nobody has accepted ({how_many}); accept them in the review "
             "first, or export the model's guesses as well"
         )
-    write_atomically(path, format.content(corpus, project_of(model, language)))
+    project = replace(project_of(model, language), paths=read.paths)
+    write_atomically(path, format.content(corpus, project))
     return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus), counts)
 
 
@@ -190,12 +191,10 @@ def corpus_to_export(
     review: Review,
     accepted: Set[str],
     choice: ExportChoice,
-    paths: Mapping[str, str | None] | None = None,
 ) -> tuple[Corpus, ExportCounts]:
     """Return the utterances that an export holds, with their reviewed intents, and how many there are of each kind.
 
-    `accepted` has the discovered intents that were accepted, in this round or an earlier one, and `paths` the groups
-    that intents are in.
+    `accepted` has the discovered intents that were accepted, in this round or an earlier one.
 
     Raises:
         NothingToExport: No utterance is left.
@@ -226,4 +225,4 @@ def corpus_to_export(
         raise NothingToExport(counts.left_out)
     origins = [Origin(kind == "labelled", u.source, u.count, u.days, u.said) for u, kind in kept]
     corpus = Corpus.of([u.text for u, _ in kept], [u.intent for u, _ in kept], origins)
-    return replace(corpus, paths=paths or {}), counts
+    return corpus, counts

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from newfound import defaults
 from newfound.errors import NothingToExport
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
+from newfound.model.types import Intent
 from newfound.review.queries import ReviewView
 from newfound.serve import answers, bodies
 from newfound.serve.service import Service
@@ -56,9 +57,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return opened.result(body.questions)
 
     @app.get("/v1/intents", tags=["predict"])
-    def intents() -> answers.Intents:
+    def intents() -> list[Intent]:
         """Return the intents after the review so far."""
-        return answers.Intents(list(service.session.view().reviewed.classifier.intents))
+        return list(service.session.view().reviewed.classifier.intents)
 
     @app.get("/v1/export", tags=["export"])
     def exports() -> answers.Exports:
@@ -99,14 +100,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """
         reviewed, folder, chosen = service.session.view().reviewed, service.session.folder, export_format(format.value)
         choice = ExportChoice(only=only, min_probability=min_probability, with_guesses=with_guesses)
-        paths = reviewed.head.paths
-        corpus, counts = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice, paths)
+        corpus, counts = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
         file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name) or "intents"
         headers = {
             "content-disposition": f'attachment; filename="{file_name}-{format.value}{chosen.suffix}"',
             "x-new-intents-left-out": str(0 if with_guesses else counts.new_intents),
         }
-        content = chosen.content(corpus, project_of(folder, language))
+        content = chosen.content(corpus, replace(project_of(folder, language), paths=reviewed.head.paths))
         return Response(content, media_type="application/octet-stream", headers=headers)
 
     @app.get("/healthz", tags=["operation"])
