@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,14 +16,10 @@ from newfound.errors import MissingExtra, NothingToExport, SettingsError, Target
 from newfound.exports.formats import Project
 from newfound.exports.registry import MODEL_EXPORTS, check_language, export_format, renamed_intents
 from newfound.files import check_file_target, folder_atomically, write_atomically
-from newfound.model.about import Description
-from newfound.model.sidecars import thresholds_by_name
-from newfound.model.types import Utterance
-from newfound.review.state import Review, accepted_intents
-from newfound.review.store import ReviewStore
+from newfound.review.state import accepted_intents
 from newfound.training.progress import LoggingReporter, Reporter
-from newfound.workflows.assigned import read_assigned
-from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed, name_of
+from newfound.workflows.assigned import AssignedModel, read_assigned
+from newfound.workflows.runtime import ModelSource, Runtime
 from newfound.workflows.sources import check_choice
 
 if TYPE_CHECKING:
@@ -135,16 +131,15 @@ def export(
     check_language(language)
     check_file_target(path, overwrite)
     read = read_assigned(model, runtime)
-    accepted = accepted_intents(read.review, read.intents)
-    corpus, counts = corpus_to_export(read.utterances, read.review, accepted, choice)
+    corpus, counts = corpus_to_export(read, choice)
     if counts.new_intents and not with_guesses:
+        accepted = accepted_intents(read.review, read.intents)
         how_many = f"{counts.new_intents:,}" if accepted else f"{counts.new_intents:,}, which is all of them"
         runtime.reporter.warn(
             f"{out} lacks the new intents that nobody has accepted ({how_many}); accept them in the review "
             "first, or export the model's guesses as well"
         )
-    project = replace(project_of(model, language), paths=read.paths)
-    write_atomically(path, format.content(corpus, project))
+    write_atomically(path, format.content(corpus, project_of(read, language)))
     return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus), counts)
 
 
@@ -168,42 +163,31 @@ def _export_model(model: ModelSource, path: Path, runtime: Runtime, *, overwrite
     return ExportResult(path, 0, len(reviewed.names))
 
 
-def project_of(model: ModelSource, language: str = defaults.LANGUAGE) -> Project:
-    """Return what formats may say of a model besides its utterances; the network is not loaded."""
-    if isinstance(model, str | Path):
-        store, encoder = ReviewStore(model), str(Description.read(model).about["encoder"]["name"])
-        review, intents = store.review(), store.intents
-        thresholds = thresholds_by_name(store.folder, review.ids(intents))
-    else:
-        reviewed = as_reviewed(model)
-        review, intents, encoder = reviewed.review, reviewed.model.intents, reviewed.model.encoder.name
-        thresholds = dict(reviewed.classifier.thresholds)
-    thresholds = {name: min(value, 1.0) for name, value in thresholds.items()}  # infinite if none keeps the promise
-    statuses = {name: review.status(name) for name in review.ids(intents)}
-    encoder = RELEASES[encoder].repo if encoder in RELEASES else encoder
-    by_id = {intent.id: intent.description for intent in intents if intent.description}
-    descriptions = {name: by_id[id] for name, id in review.ids(intents).items() if id in by_id}
-    return Project(name_of(model), language, encoder, statuses, thresholds, descriptions)
+def project_of(read: AssignedModel, language: str) -> Project:
+    """Return what formats may say of a model besides its utterances."""
+    ids = read.review.ids(read.intents)
+    encoder = RELEASES[read.encoder].repo if read.encoder in RELEASES else read.encoder
+    statuses = {name: read.review.status(name) for name in ids}
+    thresholds = {
+        name: min(value, 1.0) for name, value in read.thresholds.items()
+    }  # infinite if none is enough
+    by_id = {intent.id: intent.description for intent in read.intents if intent.description}
+    descriptions = {name: by_id[id] for name, id in ids.items() if id in by_id}
+    return Project(read.name, language, encoder, statuses, thresholds, descriptions, read.paths)
 
 
-def corpus_to_export(
-    assigned: Iterable[Utterance],
-    review: Review,
-    accepted: Set[str],
-    choice: ExportChoice,
-) -> tuple[Corpus, ExportCounts]:
+def corpus_to_export(read: AssignedModel, choice: ExportChoice) -> tuple[Corpus, ExportCounts]:
     """Return the utterances that an export holds, with their reviewed intents, and how many there are of each kind.
-
-    `accepted` has the discovered intents that were accepted, in this round or an earlier one.
 
     Raises:
         NothingToExport: No utterance is left.
     """
+    review, accepted = read.review, accepted_intents(read.review, read.intents)
     sure = defaults.MIN_PROBABILITY_TO_EXPORT if choice.min_probability is None else choice.min_probability
     min_guess = 0.0 if choice.with_guesses and choice.min_probability is None else sure
     checked, intents = review.checked, set(review.names)
     wanted = {None: intents, "new": intents - review.known, "accepted": review.accepted}[choice.only]
-    candidates, kept = [u for u in assigned if u.intent in wanted], []
+    candidates, kept = [u for u in read.utterances if u.intent in wanted], []
     for u in candidates:
         if u.labelled or u.text in checked:
             kept.append((u, "labelled"))

@@ -17,6 +17,7 @@ from newfound.model.types import Intent
 from newfound.review.queries import ReviewView
 from newfound.serve import answers, bodies
 from newfound.serve.service import Service
+from newfound.workflows.assigned import AssignedModel
 from newfound.workflows.auditing import DEFAULT_QUESTIONS, AuditResult, LogAudit
 from newfound.workflows.exporting import ExportChoice, ExportCounts, corpus_to_export, project_of
 from newfound.workflows.prediction import PredictionLimits
@@ -61,14 +62,17 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Return the intents after the review so far."""
         return list(service.session.view().reviewed.classifier.intents)
 
+    def served() -> AssignedModel:
+        session = service.session
+        return AssignedModel.of(session.view().reviewed, session.folder.name)
+
     @app.get("/v1/export", tags=["export"])
     def exports() -> answers.Exports:
         """Return the formats, and how many intents and utterances an export holds."""
 
         def counts(choice: ExportChoice) -> ExportCounts:
-            reviewed = service.session.view().reviewed
             try:
-                return corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)[1]
+                return corpus_to_export(served(), choice)[1]
             except NothingToExport as error:
                 return ExportCounts(left_out=error.left_out)
 
@@ -98,15 +102,15 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         The header `x-new-intents-left-out` has the number of new intents that nobody has accepted.
         """
-        reviewed, folder, chosen = service.session.view().reviewed, service.session.folder, export_format(format.value)
+        read, chosen = served(), export_format(format.value)
         choice = ExportChoice(only=only, min_probability=min_probability, with_guesses=with_guesses)
-        corpus, counts = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
-        file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name) or "intents"
+        corpus, counts = corpus_to_export(read, choice)
+        file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", read.name) or "intents"
         headers = {
             "content-disposition": f'attachment; filename="{file_name}-{format.value}{chosen.suffix}"',
             "x-new-intents-left-out": str(0 if with_guesses else counts.new_intents),
         }
-        content = chosen.content(corpus, replace(project_of(folder, language), paths=reviewed.head.paths))
+        content = chosen.content(corpus, project_of(read, language))
         return Response(content, media_type="application/octet-stream", headers=headers)
 
     @app.get("/healthz", tags=["operation"])
