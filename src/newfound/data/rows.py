@@ -225,10 +225,6 @@ class LimitedGzip(gzip.GzipFile):
 
     def __init__(self, name: str, stream: BinaryIO) -> None:
         super().__init__(name, "rb", fileobj=stream)
-        self._can_seek = stream.seekable()
-
-    def seekable(self) -> bool:
-        return self._can_seek
 
     def read(self, size: int | None = -1) -> bytes:
         try:

@@ -54,23 +54,19 @@ def distinct_colours(prototypes: npt.NDArray[np.float32], coloured: Collection[i
 
 def quick_positions(x: npt.NDArray[np.float32]) -> Positions:
     """Return positions by PCA alone, [n, 2], between 0 and 1. It is quick, and shows less than `map_positions`."""
-    from sklearn.decomposition import PCA
-
-    if len(x) < 3:
-        return np.linspace([0.0, 0.0], [1.0, 1.0], len(x))
-    return _scale(PCA(2, random_state=0).fit_transform(x))
+    return _project(x, seed=0, quick=True)
 
 
-def _project(x: npt.NDArray[np.float32], seed: int) -> Positions:
+def _project(x: npt.NDArray[np.float32], seed: int, *, quick: bool = False) -> Positions:
     """Project vectors to two dimensions by t-SNE, or by PCA if there are few, scaled to between 0 and 1."""
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
 
     if len(x) < 3:
         return np.linspace([0.0, 0.0], [1.0, 1.0], len(x))
-    low = PCA(min(50, *x.shape), random_state=seed).fit_transform(x)
+    low = PCA(2 if quick else min(50, *x.shape), random_state=seed).fit_transform(x)
     flat = low[:, :2]
-    if len(x) > 30:
+    if len(x) > 30 and not quick:
         flat = TSNE(2, init="pca", perplexity=min(30, len(x) // 4), random_state=seed).fit_transform(low)
     return _scale(flat)
 

@@ -7,7 +7,7 @@ least probability of each intent at which enough of its predictions are right.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import nlargest
 from pathlib import Path
@@ -35,9 +35,8 @@ from newfound.model.about import model_signature, stream_utterances
 from newfound.model.hub import model_folder
 from newfound.model.sidecars import NewAnswers, add_answers, load_answers, save_thresholds
 from newfound.model.types import Utterance
-from newfound.review.state import Review
 from newfound.text import shorten
-from newfound.workflows.assigned import read_assigned
+from newfound.workflows.assigned import AssignedModel, read_assigned
 from newfound.workflows.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAu
     signature = model_signature(folder)
     read = read_assigned(folder, Runtime.of(None, encoder, "cpu"))
     fitted = stream_utterances(folder, read.intents)
-    return LogAudit(folder, signature, read.review, read.ids, read.utterances, fitted)
+    return LogAudit(folder, signature, read, fitted)
 
 
 class Evidence(NamedTuple):
@@ -198,19 +197,12 @@ class Evidence(NamedTuple):
 class LogAudit:
     """The audit of one version of a reviewed model: what nobody has labelled or assigned is asked about."""
 
-    def __init__(
-        self,
-        folder: Path,
-        signature: object,
-        review: Review,
-        ids: Mapping[str, str],
-        assigned: Iterable[Utterance],
-        fitted: Iterable[Utterance],
-    ) -> None:
-        """Take the ids of the intents, and the utterances after the review and as they were fitted."""
-        self._folder, self._signature, self._ids, checked = folder, signature, ids, review.checked
+    def __init__(self, folder: Path, signature: object, read: AssignedModel, fitted: Iterable[Utterance]) -> None:
+        """Take the model after the review, and its utterances as they were fitted."""
+        self._folder, self._signature, self._ids = folder, signature, read.ids
+        ids, checked = read.ids, read.review.checked
         self._decided = {u.text: u.probability for u in fitted if u.text in checked}
-        self._assigned = list(assigned)
+        self._assigned = list(read.utterances)
         asked = (u for u in self._assigned if not u.labelled and u.text not in self._decided)
         self._logs = [(u, ids[u.intent]) for u in asked if u.intent is not None]  # with the ids of their intents
         if not self._logs:

@@ -168,9 +168,7 @@ def project_of(read: AssignedModel, language: str) -> Project:
     ids = read.review.ids(read.intents)
     encoder = RELEASES[read.encoder].repo if read.encoder in RELEASES else read.encoder
     statuses = {name: read.review.status(name) for name in ids}
-    thresholds = {
-        name: min(value, 1.0) for name, value in read.thresholds.items()
-    }  # infinite if none is enough
+    thresholds = {name: min(value, 1.0) for name, value in read.thresholds.items()}  # infinite if none is enough
     by_id = {intent.id: intent.description for intent in read.intents if intent.description}
     descriptions = {name: by_id[id] for name, id in ids.items() if id in by_id}
     return Project(read.name, language, encoder, statuses, thresholds, descriptions, read.paths)

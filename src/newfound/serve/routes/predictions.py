@@ -14,7 +14,7 @@ from newfound import defaults
 from newfound.errors import NothingToExport
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
 from newfound.model.types import Intent
-from newfound.review.queries import ReviewView
+from newfound.review.session import ReviewSession
 from newfound.serve import answers, bodies
 from newfound.serve.service import Service
 from newfound.workflows.assigned import AssignedModel
@@ -38,22 +38,23 @@ def add_routes(app: FastAPI, service: Service) -> None:
         predicted = limits.of_messages(body.texts, {answer.text: answer for answer in answered})
         return answers.Predictions([replace(answer, top=answer.top[: body.top]) for answer in predicted])
 
-    def audit_of(view: ReviewView) -> LogAudit:
-        reviewed, store = view.reviewed, view.session.store
-        utterances = reviewed.assigned, reviewed.model.utterances
-        return LogAudit(store.folder, store.signature, reviewed.review, reviewed.ids, *utterances)
+    def as_assigned(session: ReviewSession) -> AssignedModel:
+        return AssignedModel.of(session.view().reviewed, session.folder.name)
+
+    def audit_of(session: ReviewSession) -> LogAudit:
+        return LogAudit(session.folder, session.store.signature, as_assigned(session), session.model.utterances)
 
     @app.get("/v1/audit", tags=["review"])
     def audit(
         questions: Annotated[int, Query(ge=0, le=bodies.MAX_QUESTIONS)] = DEFAULT_QUESTIONS,
     ) -> AuditResult:
         """Return what the answers so far say, and the questions that are left."""
-        return audit_of(service.session.view()).result(questions)
+        return audit_of(service.session).result(questions)
 
     @app.post("/v1/audit", tags=["review"])
     def answer(body: bodies.AuditBody) -> AuditResult:
         """Keep answers; they are no decisions of the review."""
-        opened = audit_of(service.session_for(body.model).view())
+        opened = audit_of(service.session_for(body.model))
         opened.record({(one.text, one.id): one.belongs for one in body.answers})
         return opened.result(body.questions)
 
@@ -62,17 +63,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Return the intents after the review so far."""
         return list(service.session.view().reviewed.classifier.intents)
 
-    def served() -> AssignedModel:
-        session = service.session
-        return AssignedModel.of(session.view().reviewed, session.folder.name)
-
     @app.get("/v1/export", tags=["export"])
     def exports() -> answers.Exports:
         """Return the formats, and how many intents and utterances an export holds."""
 
         def counts(choice: ExportChoice) -> ExportCounts:
             try:
-                return corpus_to_export(served(), choice)[1]
+                return corpus_to_export(as_assigned(service.session), choice)[1]
             except NothingToExport as error:
                 return ExportCounts(left_out=error.left_out)
 
@@ -102,7 +99,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         The header `x-new-intents-left-out` has the number of new intents that nobody has accepted.
         """
-        read, chosen = served(), export_format(format.value)
+        read, chosen = as_assigned(service.session), export_format(format.value)
         choice = ExportChoice(only=only, min_probability=min_probability, with_guesses=with_guesses)
         corpus, counts = corpus_to_export(read, choice)
         file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", read.name) or "intents"

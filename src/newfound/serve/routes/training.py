@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from newfound.data.rows import LabelUse, ReadOptions
 from newfound.serve import answers, bodies, uploads
-from newfound.serve.background import WorkFailed
+from newfound.serve.background import WorkFailed, run_with_encoder
 from newfound.serve.jobs import JobState, Kind, Workflow
 from newfound.serve.middleware import author_of
 from newfound.serve.service import Service, identify
@@ -69,7 +69,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
         known = service.uploads.get(body.known_file) or bodies.pairs(body.known)
         logs = service.uploads.get(body.logs_file) or body.logs
         options = {"device": service.device, "llm": service.settings.llm, **body.options()}
-        work = service.with_encoder(discover, known=known, logs=logs, **options)
+        folder, encoder = service.session.folder, service.encoder
+        work = partial(run_with_encoder, discover, folder, encoder, known=known, logs=logs, **options)
         return start("discover", request, body, work, body.known_file, body.logs_file)
 
     @app.post("/v1/update", tags=["train"])
