@@ -277,8 +277,9 @@ def test_a_loaded_model_is_what_a_fit_returns_and_is_not_saved_without_its_decis
 def test_the_commands(folder, tiny_folder, tmp_path):
     first, second = new_names(folder)
     decisions = tmp_path / "decisions.yaml"
-    decisions.write_text(f"author: ana\ndecisions:\n- rename: {{intent: {first}, to: solar}}\n- accept: solar\n")
-    done = newfound("review", "apply", folder, decisions, "--refit", "--out", tmp_path / "n", "--encoder", tiny_folder)
+    decisions.write_text(f"- rename: {{intent: {first}, to: solar}}\n- accept: solar\n")
+    refit = ("--author", "ana", "--refit", "--out", tmp_path / "n", "--encoder", tiny_folder)
+    done = newfound("review", "apply", folder, decisions, *refit)
     assert done.returncode == 0, done.stderr
     assert "Recorded 2 decisions" in done.stdout
     assert (tmp_path / "n" / "model.json").is_file()

@@ -113,7 +113,7 @@ def page(
 def apply(
     model: options.ModelArgument,
     decisions: Annotated[Path, typer.Argument(help="A YAML file with a list of decisions (docs/review.md).")],
-    author: Annotated[str | None, typer.Option(help="Who decides; by default the author in the file, or you.")] = None,
+    author: Annotated[str | None, typer.Option(help="Who decides; by default you.")] = None,
     refit: Annotated[
         bool, typer.Option("--refit", help="Train another model on the reviewed intents; needs --out.")
     ] = False,
@@ -132,9 +132,9 @@ def apply(
         raise SettingsError("--refit trains another model and leaves this one as it is; say where with --out")
     if out is not None:
         check_replaceable(out, False)
-    author_of_file, parsed = _read_decisions(decisions)
+    parsed = _read_decisions(decisions)
     try:
-        entries = ReviewStore(model).decide(parsed, author=author or author_of_file or _whoami())
+        entries = ReviewStore(model).decide(parsed, author=author or _whoami())
     except DecisionError as error:
         # With several decisions, the store says which one it is.
         which = f"decision 1, {format_decision(parsed[0])}: " if len(parsed) == 1 else ""
@@ -227,24 +227,19 @@ def log(model: options.ModelArgument) -> None:
     print_table(("", "when (UTC)", "who", "what", ""), rows)
 
 
-def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:
-    """Return the author, if a file names one, and the decisions of the file.
-
-    The file is a list of decisions, or a mapping with `author` and `decisions`.
-    """
+def _read_decisions(path: Path) -> list[Decision]:
+    """Return the decisions of a file, which is a list of them."""
     import yaml
 
     from newfound.review.decisions import parse
 
     try:
-        content = yaml.safe_load(path.read_text("utf-8"))
+        entries = yaml.safe_load(path.read_text("utf-8"))
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         problem = " ".join(str(error).split())[:200]
         raise DataError(f"{path}: cannot be read as YAML ({problem}); texts with a ?, : or # need quotes") from None
-    author = content.get("author") if isinstance(content, dict) else None
-    entries = content.get("decisions") if isinstance(content, dict) else content
     if not isinstance(entries, list) or not entries:
         raise DataError(f"{path}: no decisions in it; write a list of them (docs/review.md)")
     decisions = []
@@ -253,7 +248,7 @@ def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:
             decisions.append(parse(entry))
         except DecisionError as error:
             raise DecisionError(f"{path}, decision {number}: {error}; nothing was recorded") from None
-    return (str(author) if author else None), decisions
+    return decisions
 
 
 def _whoami() -> str:
