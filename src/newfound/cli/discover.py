@@ -225,7 +225,6 @@ def estimate(
         typer.Option("--logs-contain", help="mixed: the logs hold known intents too; novel: new intents only."),
     ] = defaults.LOGS_HOLD,
     encoder: options.EncoderOption = defaults.ENCODER,
-    seed: options.SeedOption = defaults.SEED,
 ) -> None:
     """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
     from newfound.workflows.discovery import estimate as run_workflow
@@ -235,7 +234,6 @@ def estimate(
         logs,
         logs_hold=holds,
         encoder=encoder,
-        seed=seed,
         **files.keywords(),
         reporter=show.reporter_for_terminal(),
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from newfound import defaults
-from newfound.cli.options import EncoderOption, FileOptions, ModelArgument, ModelEncoderOption, SeedOption, parse_share
+from newfound.cli.options import EncoderOption, FileOptions, ModelArgument, ModelEncoderOption, parse_share
 from newfound.cli.show import print_json, print_table, printable, reporter_for_terminal
 from newfound.errors import DataError, SettingsError
 from newfound.text import percent, shorten
@@ -33,7 +33,6 @@ def check(
     out: Annotated[Path | None, typer.Option(help="Write all findings to this CSV file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
     encoder: EncoderOption = defaults.ENCODER,
-    seed: SeedOption = defaults.SEED,
 ) -> None:
     """Look for likely label errors and nearly equal intents in the known data. Nothing is changed or trained."""
     from newfound.workflows.checking import check as run_workflow
@@ -42,7 +41,6 @@ def check(
         known,
         out,
         encoder=encoder,
-        seed=seed,
         read=files.read_options(),
         overwrite=force,
         reporter=reporter_for_terminal(),

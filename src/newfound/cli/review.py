@@ -103,10 +103,9 @@ def page(
     server: ServerOptions,
     asking: options.LanguageModelOptions,
     encoder: options.ModelEncoderOption = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Open the review page of a model; `newfound review MODEL` is short for it."""
-    start_server(model, server, asking, encoder, open_page=browser)
+    """Open the review page of a model in a browser; `newfound review MODEL` is short for it."""
+    start_server(model, server, asking, encoder, open_page=True)
 
 
 @app.command("apply")

@@ -19,6 +19,7 @@ from newfound.files import check_file_target, folder_atomically, write_atomicall
 from newfound.review.state import accepted_intents
 from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.assigned import AssignedModel, read_assigned
+from newfound.workflows.prediction import writing_to
 from newfound.workflows.runtime import ModelSource, Runtime
 from newfound.workflows.sources import check_choice
 
@@ -155,11 +156,8 @@ def _export_model(model: ModelSource, path: Path, runtime: Runtime, *, overwrite
     if path.exists() and not overwrite:
         raise TargetExists(path)
     reviewed = runtime.open_model(model)
-    try:
-        with folder_atomically(path) as folder:
-            write_onnx(reviewed, folder)
-    except OSError as error:
-        raise SettingsError(f"{path}: cannot be written ({error.strerror or error})") from None
+    with writing_to(path), folder_atomically(path) as folder:
+        write_onnx(reviewed, folder)
     return ExportResult(path, 0, len(reviewed.names))
 
 

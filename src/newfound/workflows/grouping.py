@@ -12,7 +12,7 @@ import numpy as np
 from newfound.algorithms.groups import MIN_MEMBERS, Ids, group_levels
 from newfound.errors import SettingsError
 from newfound.model.hub import model_folder
-from newfound.model.sidecars import Groups, with_paths, write_groups
+from newfound.model.sidecars import with_paths, write_groups
 from newfound.model.types import Intent
 from newfound.workflows.runtime import ModelSource, Runtime
 
@@ -29,12 +29,10 @@ class GroupResult:
     Attributes:
         levels: The number of groups at each level, coarsest first; there may be fewer than asked for.
         intents: The intents after the review with their paths, by path and size.
-        groups: The names of each intent's groups, by its id.
     """
 
     levels: tuple[int, ...]
     intents: tuple[Intent, ...]
-    groups: Groups
 
 
 def group(
@@ -72,7 +70,7 @@ def group(
     if isinstance(model, str | Path):
         write_groups(model_folder(model), groups)
     intents = sorted(with_paths(reviewed.classifier.intents, groups), key=lambda i: (i.path is None, i.path, -i.size))
-    return GroupResult(tuple(len(set(ids.tolist())) for ids in nested), tuple(intents), groups)
+    return GroupResult(tuple(len(set(ids.tolist())) for ids in nested), tuple(intents))
 
 
 def _name_levels(nested: Sequence[Ids], texts: Sequence[Sequence[str]]) -> list[list[str]]:
