@@ -144,7 +144,6 @@ def demo(
     fit: FitOptions,
     out: ModelOutOption = Path("newfound-demo"),
     force: ForceOption = False,
-    method: MethodOption = defaults.METHOD,
 ) -> None:
     """Discover intents in the files that `newfound data get demo` writes, as `discover` does, and score the result."""
     from newfound.algorithms.metrics import strict_scores
@@ -159,8 +158,8 @@ def demo(
         f"A utility company's bot: {len(known):,} labelled utterances of {len(task.known)} known intents, and "
         f"{len(logs):,} from its logs,\nof known intents, new ones and none. Which new intents are there?\n"
     )
-    settings = {"method": method, "overwrite": force, **asdict(fit)}
-    result = run_workflow(known, logs, out, **settings, reporter=show.reporter_for_terminal())
+    reporter = show.reporter_for_terminal()
+    result = run_workflow(known, logs, out, overwrite=force, **asdict(fit), reporter=reporter)
     _print_findings(result, out)
     score = strict_scores(task.gold_ids(task.test), result.model.predict_ids(task.test.texts), len(task.known))
     print(

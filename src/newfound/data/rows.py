@@ -27,8 +27,6 @@ GZIP_START, ZIP_START = b"\x1f\x8b", b"PK\x03\x04"
 
 LabelUse = Literal["required", "optional", "ignored"]
 """Whether a file must have a column of labels, may have one, or is read without labels."""
-
-
 Turns = Literal["wishes", "all"]
 """Which turns of customers in conversations are learned from."""
 
