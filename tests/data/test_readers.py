@@ -109,34 +109,31 @@ def test_rows_stream(tmp_path):
         list(rows)
 
 
-def test_bad_json_and_yaml(tmp_path):
-    with pytest.raises(DataError, match="line 2: not JSON"):
-        rows_of(write(tmp_path / "a.jsonl", '{"text": "x", "label": "a"}\nnope\n'))
-    with pytest.raises(DataError, match="line 1: expected a JSON object"):
-        rows_of(write(tmp_path / "b.jsonl", "[1]\n"))
-    with pytest.raises(DataError, match="is not a string but int"):
-        rows_of(write(tmp_path / "c.jsonl", '{"text": 3, "label": "a"}\n'))
-    with pytest.raises(DataError, match="line 1: not JSON"):
-        rows_of(write(tmp_path / "d.jsonl", '{"text": "x", "label": ' + "9" * 5000 + "}\n"))
-    with pytest.raises(DataError, match="the label is not a string but list"):
-        rows_of(write(tmp_path / "e.jsonl", '{"text": "x", "label": ["a"]}\n'))
-    with pytest.raises(DataError, match="line 1: half a character"):
-        read_corpus(write(tmp_path / "f.jsonl", '{"text": "\\ud800 alone"}\n'), labels="ignored")
-    with pytest.raises(DataError, match="not valid YAML"):
-        rows_of(write(tmp_path / "a.yml", "nlu: [unclosed\n"))
-    with pytest.raises(DataError, match="not valid YAML"):
-        rows_of(write(tmp_path / "d.yml", "nlu: []\nx: 2001-99-99\n"))
-    with pytest.raises(DataError, match="has no name"):
-        rows_of(write(tmp_path / "e.yml", "nlu:\n- intent:\n  examples: |\n    - one\n"))
-    with pytest.raises(DataError, match="no `nlu:` list"):
-        rows_of(write(tmp_path / "b.yml", "version: 1\n"))
-    with pytest.raises(DataError, match=r"line 5: an example of intent 'a' does not start with '-'"):
-        rows_of(write(tmp_path / "c.yml", "nlu:\n- intent: a\n  examples: |\n    - one\n    two\n"))
-
-
-def test_yaml_cannot_build_objects(tmp_path):
-    with pytest.raises(DataError):
-        rows_of(write(tmp_path / "a.yml", "nlu: !!python/object/apply:os.system ['true']\n"))
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", '{"text": "x", "label": "a"}\nnope\n', "line 2: not JSON"),
+        ("a.jsonl", "[1]\n", "line 1: expected a JSON object"),
+        ("a.jsonl", '{"text": 3, "label": "a"}\n', "is not a string but int"),
+        ("a.jsonl", '{"text": "x", "label": ' + "9" * 5000 + "}\n", "line 1: not JSON"),
+        ("a.jsonl", '{"text": "x", "label": ["a"]}\n', "the label is not a string but list"),
+        ("a.jsonl", '{"text": "\\ud800 alone", "label": "a"}\n', "line 1: half a character"),
+        ("a.yml", "nlu: [unclosed\n", "not valid YAML"),
+        ("a.yml", "nlu: []\nx: 2001-99-99\n", "not valid YAML"),
+        ("a.yml", "nlu:\n- intent:\n  examples: |\n    - one\n", "has no name"),
+        ("a.yml", "version: 1\n", "no `nlu:` list"),
+        (
+            "a.yml",
+            "nlu:\n- intent: a\n  examples: |\n    - one\n    two\n",
+            "line 5: an example of intent 'a' does",
+        ),
+        ("a.yml", "nlu: !!python/object/apply:os.system ['true']\n", "could not determine a constructor"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_bad_json_and_yaml(tmp_path, name, content, message):
+    with pytest.raises(DataError, match=message):
+        rows_of(write(tmp_path / name, content))
 
 
 def test_unknown_files_and_formats(tmp_path):

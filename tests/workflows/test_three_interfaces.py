@@ -91,13 +91,6 @@ def test_discovery_is_the_same(by_command, by_python, by_http):
     assert any("<phone>" in text for text in counts), "masks are there in every interface"
 
 
-def test_estimates_are_the_same(files, tiny_folder):
-    found = newfound.estimate(files / "known.csv", files / "logs.csv", encoder=str(tiny_folder))
-    printed = command("estimate", files / "known.csv", files / "logs.csv", "--encoder", tiny_folder).stdout
-    assert f"About {found.n_new} new intents" in printed
-    assert "--logs-contain" not in printed, "the command it prints runs with the same default"
-
-
 def test_estimates_mask_as_discovery_does(tmp_path, tiny_folder, tiny_encoder):
     known = [("pay bill money", "pay"), ("leak water smell", "leak"), ("call 030 1234567", "pay"), ("pay now", "pay")]
     logs = [f"call me at 0301234{number}" for number in range(100, 130)]
