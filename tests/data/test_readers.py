@@ -127,13 +127,17 @@ def test_rows_stream(tmp_path):
             "nlu:\n- intent: a\n  examples: |\n    - one\n    two\n",
             "line 5: an example of intent 'a' does",
         ),
-        ("a.yml", "nlu: !!python/object/apply:os.system ['true']\n", "could not determine a constructor"),
     ],
     ids=lambda value: value[:20],
 )
 def test_bad_json_and_yaml(tmp_path, name, content, message):
     with pytest.raises(DataError, match=message):
         rows_of(write(tmp_path / name, content))
+
+
+def test_yaml_cannot_build_objects(tmp_path):
+    with pytest.raises(DataError, match="could not determine a constructor"):
+        rows_of(write(tmp_path / "a.yml", "nlu: !!python/object/apply:os.system ['true']\n"))
 
 
 def test_unknown_files_and_formats(tmp_path):
