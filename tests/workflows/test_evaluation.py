@@ -112,7 +112,7 @@ def test_an_accepted_intent_is_matched_like_a_new_one_also_when_it_is_known(
 def test_the_command_prints_tables_of_80_columns_also_of_long_names(saved, file, tmp_path):
     with file.open("a") as stream:
         stream.write(f"pay bill,{'a_label_of_a_very_long_name_' * 4}\nsolar car,{'b' * 90}\n")
-    done = command("evaluate", saved, file, "--out", tmp_path / "rows.csv", "--worst", 3, COLUMNS="80")
+    done = command("evaluate", saved, file, "--out", tmp_path / "rows.csv", COLUMNS="80")
     assert done.returncode == 0, done.stderr
     expected = newfound.evaluate(saved, file)
     accuracy = f"accuracy     {expected.accuracy:.1f} %"

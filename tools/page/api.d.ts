@@ -130,15 +130,8 @@ declare namespace Api {
     intents: number;
   }
 
-  interface ExportFormat {
-    name: string;
-    title: string;
-    about: string;
-    suffix: string;
-  }
-
   interface Exports {
-    formats: Array<Api.ExportFormat>;
+    formats: Array<Record<string, string>>;
     default: Api.ExportCounts;
     accepted: Api.ExportCounts;
     all: Api.ExportCounts;

@@ -132,7 +132,6 @@ def evaluate(
     out_of_scope: Annotated[
         str | None, typer.Option(help="The label of utterances of no intent: right is to predict none.")
     ] = None,
-    worst: Annotated[int, typer.Option(min=0, help="How many confused pairs to show.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print the evaluation as JSON.")] = False,
     encoder: options.ModelEncoderOption = None,
     device: options.DeviceOption = defaults.DEVICE,
@@ -154,7 +153,7 @@ def evaluate(
     if as_json:
         show.print_json(asdict(result))
         return
-    show.print_evaluation(result, worst=worst)
+    show.print_evaluation(result)
     if out is not None:
         print(f"\nWrote the result of each utterance to {out}")
 

@@ -32,30 +32,17 @@ class Predictions:
 
 
 @dataclass(frozen=True, slots=True)
-class ExportFormat:
-    """A format to export to.
-
-    Attributes:
-        about: What the platform or the reader gets.
-    """
-
-    name: str
-    title: str
-    about: str
-    suffix: str
-
-
-@dataclass(frozen=True, slots=True)
 class Exports:
     """The formats, and what an export holds as the review stands.
 
     Attributes:
+        formats: Of each its name, its title, what it is about, and the suffix of its files.
         default: What people labelled or accepted.
         accepted: With `only=accepted`: the accepted intents.
         all: With `with_guesses=true`: what nobody labelled or accepted as well.
     """
 
-    formats: list[ExportFormat]
+    formats: list[dict[str, str]]
     default: ExportCounts
     accepted: ExportCounts
     all: ExportCounts

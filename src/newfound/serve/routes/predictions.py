@@ -73,7 +73,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
             except NothingToExport as error:
                 return ExportCounts(left_out=error.left_out)
 
-        formats = [answers.ExportFormat(name, f.title, f.about, f.suffix) for name, f in EXPORTS.items()]
+        about = ("title", "about", "suffix")
+        formats = [{"name": name, **{key: getattr(f, key) for key in about}} for name, f in EXPORTS.items()]
         choices = ExportChoice(), ExportChoice(only="accepted"), ExportChoice(with_guesses=True)
         return answers.Exports(formats, *map(counts, choices))
 
