@@ -296,5 +296,5 @@ def push(
 
     result = run_workflow(model, to, private=private, with_utterances=with_utterances, encoder=encoder)
     texts = "with its utterances" if with_utterances else "without utterances, which are customers' texts"
-    print(f"Pushed {len(result.files)} files to {result.url}, {texts}")
+    print(f"Pushed the model to {result.url}, {texts}")
     print(f"Next: newfound predict {result.address} FILE")

@@ -22,7 +22,8 @@ class PredictionLimits:
     top: int = 0  # how many of the most probable intents each prediction holds
     several: bool = False  # whether each prediction holds the parts of its message that have an intent of their own
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
+        """Refuse what is no limit."""
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise SettingsError(f"threshold={self.threshold} must lie between 0 and 1")
         if type(self.top) is not int or self.top < 0:
@@ -60,7 +61,6 @@ class Predictor:
         classify: Callable[..., Sequence[Prediction]] | None = None,
     ) -> None:
         """Use a loaded model. `classify` is called in place of its own function, as by an `Explainer`."""
-        limits.check()
         self.model, self.limits, self._classify = model, limits, classify or model.classify
 
     def predictions(self, texts: Sequence[str]) -> list[Prediction]:

@@ -83,7 +83,6 @@ def stream_predictions(
 
     A slow pipe is answered line by line, a file in full batches.
     """
-    limits.check()
     if explain and limits.several:
         raise SettingsError("an explanation is of a whole message; ask for its parts without it")
     if isinstance(texts, str | Path):
@@ -177,7 +176,6 @@ def write_predictions(
     """
     runtime = Runtime.of(reporter, encoder, device)
     limits = PredictionLimits(threshold, top, several)
-    limits.check()
     check_choice("engine", engine, Engine)
     path = Path(out)
     _check_is_not_input(texts, path)

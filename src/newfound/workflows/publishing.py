@@ -29,12 +29,11 @@ KINDS_WITH_TEXTS = ("move", "split", "divide")  # of decisions
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """Where the model is, for people (`url`) and for newfound (`address`), at which commit, and its files."""
+    """Where the model is, for people (`url`) and for newfound (`address`), and at which commit."""
 
     url: str
     address: str
     commit: str
-    files: tuple[str, ...]
 
 
 def push(
@@ -81,8 +80,7 @@ def push(
             commit = hub.upload_folder(
                 repo_id=repository, folder_path=staged, commit_message=said, delete_patterns=OF_AN_EARLIER_PUSH
             )
-        files = sorted(path.relative_to(staged).as_posix() for path in staged.rglob("*") if path.is_file())
-    return PushResult(f"{hub.endpoint}/{repository}", address, commit.oid, tuple(files))
+    return PushResult(f"{hub.endpoint}/{repository}", address, commit.oid)
 
 
 def _stage(folder: Path, target: Path, *, with_utterances: bool) -> dict[str, Any]:
