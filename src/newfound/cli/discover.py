@@ -12,6 +12,7 @@ from newfound import defaults
 from newfound.cli import options, show
 from newfound.defaults import Conflicts, LogsHold
 from newfound.methods.registry import METHODS
+from newfound.text import join_words
 
 if TYPE_CHECKING:
     from newfound.workflows.discovery import DiscoverResult
@@ -24,7 +25,7 @@ KnownArgument = Annotated[
     ),
 ]
 LogsArgument = Annotated[Path | None, typer.Argument(help="A file of unlabelled utterances.", show_default=False)]
-MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {options.join_names(METHODS)}.")]
+MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {join_words(METHODS, 'or')}.")]
 RedactOption = Annotated[
     bool, typer.Option("--redact", help="First mask e-mail addresses, card numbers, IBANs and telephone numbers.")
 ]

@@ -15,6 +15,7 @@ from newfound import defaults
 from newfound.cli import options, show
 from newfound.errors import SettingsError
 from newfound.exports.registry import EXPORTS, MODEL_EXPORTS
+from newfound.text import join_words
 from newfound.training.progress import Reporter
 
 JSON_ENDINGS = ("", ".jsonl", ".ndjson")
@@ -233,7 +234,7 @@ def report(
 
 def export(
     model: options.ModelArgument,
-    to: Annotated[str, typer.Option(help=f"The format: {options.join_names([*EXPORTS, *MODEL_EXPORTS])}.")],
+    to: Annotated[str, typer.Option(help=f"The format: {join_words([*EXPORTS, *MODEL_EXPORTS], 'or')}.")],
     out: Annotated[Path, typer.Option(help="The file to write; a folder for onnx.")],
     language: Annotated[str, typer.Option(help="The utterances' language code.")] = defaults.LANGUAGE,
     only: Annotated[
