@@ -73,7 +73,7 @@ def scores(case: Case, probability: npt.NDArray[np.float32]) -> Row:
     }
     if outside.any():
         row["outside_as_known"] = 100 * as_known[outside].mean()
-    return {name: round(float(value), 2) for name, value in row.items()}
+    return {name: None if math.isnan(value) else round(float(value), 2) for name, value in row.items()}
 
 
 def run(case: Case, encoder: Encoder, labels: Labels, number: str, effort: str, seed: int, device: str) -> Row:
