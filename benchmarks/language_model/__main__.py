@@ -38,7 +38,8 @@ def start_servers(gguf: Path, count: int, folder: Path, device: str) -> tuple[li
     for port in range(FIRST_PORT, FIRST_PORT + count):
         command = [sys.executable, str(script), str(gguf), "--port", str(port), "--device", device]
         with (folder / "servers.log").open("ab") as log:
-            servers.append(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT))
+            environment = os.environ | {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
+            servers.append(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment))
     return servers, [f"http://127.0.0.1:{FIRST_PORT + i}" for i in range(count)]
 
 

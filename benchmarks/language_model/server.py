@@ -8,6 +8,7 @@ On a GPU hundreds of requests at once take hardly longer than one. It needs torc
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import queue
 import resource
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 WAIT_SECONDS = 0.02  # for others to join a batch
-MAX_PROMPT_TOKENS = 3_000
+MAX_PROMPT_TOKENS, MAX_CHARACTERS = 3_000, 1_000_000  # of a prompt; of the padded prompts of a batch
 NAMES = {  # of tensors: those of llama.cpp, and those of transformers
     "token_embd": "model.embed_tokens",
     "output_norm": "model.norm",
@@ -83,8 +84,8 @@ class Model:
             time.sleep(WAIT_SECONDS)
             while not self.waiting.empty():
                 waiting.append(self.waiting.get())
-            kind = waiting[0].kind if len(waiting) == 1 else min(waiting, key=lambda r: r.kind[1]).kind
-            batch = [request for request in waiting if request.kind == kind][: self.at_once]
+            kind = min(waiting, key=lambda request: request.kind[1]).kind
+            batch = self._that_fit([request for request in waiting if request.kind == kind])
             waiting = [request for request in waiting if request not in batch]
             try:
                 self._answer(batch, *kind)
@@ -92,6 +93,12 @@ class Model:
                 print(f"{len(batch)} requests failed: {error!r}", flush=True)
             for request in batch:
                 request.done.set()
+
+    def _that_fit(self, requests: list[Request]) -> list[Request]:
+        """Return the first requests, as many as fit into memory together when they are padded."""
+        longest = itertools.accumulate((len(request.prompt) for request in requests), max)
+        fitting = sum(number * length <= MAX_CHARACTERS for number, length in enumerate(longest, 1))
+        return requests[: max(1, min(fitting, self.at_once))]
 
     def _answer(self, batch: list[Request], temperature: float, tokens: int) -> None:
         import torch
