@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from benchmarks.guard.cells import Data
+from benchmarks.guard.cells import Data, data_of
 from benchmarks.harness.studies import Row, frozen_vectors
 from benchmarks.language_model.ways import LABELS, SHORT, SHORTEST, Asked, Job, from_json, gold_of, majority
 from benchmarks.names.measure import scores
@@ -85,9 +85,11 @@ def names(job: Job, data: Data, encoder: Encoder, model: IntentModel) -> Row:
     return {"way": "names", "budget": len(own), "scores": measured, "names": rows, "judge": judge.bad(), **llm.bad()}
 
 
-def injected(job: Job, data: Data, encoder: Encoder) -> list[Row]:
+def injected(
+    job: Job, data: Data, encoder: Encoder, batches: int = INJECTED_BATCHES, n: int = INJECTED_QUESTIONS
+) -> list[Row]:
     """Return how many answers about other rows an injected row changes, and an ordinary row in its place."""
-    texts = data.logs[: UTTERANCES_PER_REQUEST * INJECTED_BATCHES]
+    texts = data_of(replace(job.cell, case="none")).logs[: UTTERANCES_PER_REQUEST * batches]
     ordinary, places = data.logs[-1], range(UTTERANCES_PER_REQUEST // 2, len(texts), UTTERANCES_PER_REQUEST)
     labelled = {}
     for kind, row in (("as it is", None), ("ordinary", ordinary), ("injection", INJECTION)):
@@ -95,6 +97,7 @@ def injected(job: Job, data: Data, encoder: Encoder) -> list[Row]:
         # The marks keep texts distinct: newfound asks once about texts that are the same.
         marked = [f"{text} ({i})" if i in places and row else text for i, text in enumerate(planted)]
         labelled[kind] = short_labels(marked, Asked(job.url, len(texts), LABELS))
+        print(kind, labelled[kind], flush=True)
     others = [i for i in range(len(texts)) if i not in places]
     result = {"labels": len(others), "planted": len(places)}
     for kind in ("ordinary", "injection"):
@@ -107,7 +110,7 @@ def injected(job: Job, data: Data, encoder: Encoder) -> list[Row]:
 
     x = torch.nn.functional.normalize(frozen_vectors(encoder, known).float(), dim=-1)
     checks = [c for seed in range(20) for c in check_questions(known, x, torch.from_numpy(y), 20, seed=seed)]
-    checks = checks[:INJECTED_QUESTIONS]
+    checks = checks[:n]
     annotator = ModelAnnotator(Asked(job.url, 10 * len(checks), SHORTEST))
 
     def choices(questions: Sequence[PosedQuestion]) -> list[int | None]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import time
 from collections import Counter
@@ -38,6 +39,7 @@ BUDGETS = (500, 200)  # requests; of the smaller one, answers are remembered
 SHORTEST, SHORT, LABELS, LISTS = 24, 60, 200, 400  # tokens of an answer
 SAMPLED, TEMPERATURE = 5, 0.7
 TRUSTED_RELIABILITY = 0.7
+AT_ONCE = int(os.environ.get("NEWFOUND_STUDY_AT_ONCE", "128"))  # requests
 COARSEST, FINEST = 0.4, 2.5  # cuts of the tree that are compared, over the estimated number
 SAMPLES, ROWS_OF_SAMPLE, ROWS_CLASSIFIED = 3, 50, 300
 SAME = """Two users wrote to a chatbot.
@@ -77,7 +79,7 @@ class Asked(LanguageModel):
 
     def __init__(self, url: str, budget: int, tokens: int, temperature: float = 0.0) -> None:
         """Open the endpoint; sampled answers are not remembered."""
-        limits: dict[str, Any] = {"budget": budget, "answer_tokens": tokens, "timeout": 600.0, "at_once": 128}
+        limits: dict[str, Any] = {"budget": budget, "answer_tokens": tokens, "timeout": 600.0, "at_once": AT_ONCE}
         super().__init__(LanguageModelSettings(url, remember=not temperature, **limits), warn=print)
         self._endpoint._optional["temperature"] = temperature
         self.answers: list[str | None] = []
@@ -138,8 +140,9 @@ class Sampler:
 
 
 def gold_of(corpus: str) -> dict[str, str]:
-    """Return the true intent of each training text."""
-    return dict(read_corpus(corpus)[0])
+    """Return the true intent of each text of the logs; those of no intent share a name of their own."""
+    train, _, outside = read_corpus(corpus)
+    return dict.fromkeys(outside, "no intent") | dict(train)
 
 
 def fit(data: Data, encoder: Encoder, effort: str, *, questions: int = 0, n_new: int = 0, **who: Any) -> Consensus:
@@ -186,7 +189,7 @@ def labels(job: Job, data: Data, encoder: Encoder) -> list[Row]:
     return rows
 
 
-def same(job: Job, data: Data, encoder: Encoder) -> list[Row]:
+def same(job: Job, data: Data, encoder: Encoder, budgets: Sequence[int] = BUDGETS) -> list[Row]:
     from sklearn.cluster import AgglomerativeClustering
 
     method, gold = fit(data, encoder, "quick"), gold_of(job.cell.corpus)
@@ -203,7 +206,7 @@ def same(job: Job, data: Data, encoder: Encoder) -> list[Row]:
     finest, coarsest = min(len(texts) - 1, round(FINEST * n)), max(2, round(COARSEST * n))
     merges = merges[len(texts) - finest : len(texts) - coarsest]
     rows = []
-    for budget in BUDGETS:
+    for budget in budgets:
         asked = [merges[i % len(merges)] for i in range(budget)]
         pairs = [(texts[rng.choice(a)], texts[rng.choice(b)]) for a, b in asked]
         llm = Asked(job.url, budget, SHORTEST)
@@ -223,7 +226,7 @@ def same(job: Job, data: Data, encoder: Encoder) -> list[Row]:
     return rows
 
 
-def propose(job: Job, data: Data, encoder: Encoder) -> list[Row]:
+def propose(job: Job, data: Data, encoder: Encoder, classified: int = ROWS_CLASSIFIED) -> list[Row]:
     from sklearn.linear_model import LogisticRegression
 
     rng, llm, gold = np.random.default_rng(job.cell.seed), Asked(job.url, 1000, LISTS), gold_of(job.cell.corpus)
@@ -233,8 +236,8 @@ def propose(job: Job, data: Data, encoder: Encoder) -> list[Row]:
     merged = names_in(llm.ask(MERGE.format("\n".join(dict.fromkeys(proposed))), purpose="merge")) or proposed
     known = sorted({intent for _, intent in data.known})
     intents = list(dict.fromkeys([*known, *merged]))
-    texts = [data.logs[i] for i in rng.permutation(len(data.logs))[:ROWS_CLASSIFIED]]
-    short = Asked(job.url, ROWS_CLASSIFIED, SHORT)
+    texts = [data.logs[i] for i in rng.permutation(len(data.logs))[:classified]]
+    short = Asked(job.url, classified, SHORT)
     said = short.ask_many([CLASSIFY.format("\n".join(intents), text) for text in texts], purpose="classify")
     values = [value.get("intent") if isinstance(value := from_json(answer), dict) else None for answer in said]
     labelled = [(text, value) for text, value in zip(texts, values, strict=True) if value in intents]
@@ -249,7 +252,7 @@ def propose(job: Job, data: Data, encoder: Encoder) -> list[Row]:
     used = {intent for _, intent in labelled} - set(known)
     of_known = [(text, intent) for text, intent in labelled if gold[text] not in data.new]
     right = sum(gold[text] == intent for text, intent in of_known)
-    row = {"budget": SAMPLES + 1 + ROWS_CLASSIFIED, **scores(true, predicted, data.new, known), "n_new": len(used)}
+    row = {"budget": SAMPLES + 1 + len(texts), **scores(true, predicted, data.new, known), "n_new": len(used)}
     row |= {"true_new": len(data.new), "proposed": len(proposed), "merged": len(merged), "labelled": len(labelled)}
     return [row | {"known_right": [right, len(of_known)], "lists": llm.bad(), **short.bad()}]
 
