@@ -24,8 +24,8 @@ PROMPT = """Users of a chatbot wrote the messages below. The messages of a group
 
 Another user wrote: {text}
 
-Which group asks for the same thing as this message? Answer with one JSON object {{"group": N}} and nothing else, where
-N is the number of the group, or 0 if the message asks for something else than every group."""
+Which group asks for the same thing as this message? Answer with one JSON object {{"group": N}}, where N is the number
+of the group, or 0 if the message asks for something else than every group."""
 NUMBER_IN_JSON = re.compile(r'"group"\s*:\s*"?(-?\d+)')
 NUMBER_ALONE = re.compile(r"^\W*(?:group\s*)?(\d+)\W*$", re.IGNORECASE)
 
