@@ -9,10 +9,7 @@ from newfound.intents.asked_names import ask_for_names, prompt_for
 from newfound.intents.naming import NamingFacts, facts_of_new
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import MAX_LENGTH_READ, MAX_MESSAGE_LENGTH, LanguageModel, message_of
-from newfound.llm.labels import short_labels
 from newfound.model.types import Intent
-from newfound.questions.annotators import PosedQuestion
-from newfound.questions.language_model import ModelAnnotator
 
 ADDRESS = "anna.schmidt@example.org"
 ACROSS_THE_CUT = "please " * 40 + f"x {ADDRESS} now"  # the limit is within the address
@@ -28,8 +25,6 @@ def asked_in_every_way(endpoint, text, **settings):
     settings = LanguageModelSettings(endpoint.url, "m", remember=False, **settings)
     intents = [Intent("other", True, 1, (text,)), Intent("open", False, 1, (text,))]
     with LanguageModel(settings, warn=lambda message: None, sleep=lambda _: None) as llm:
-        short_labels([text], llm)
-        ModelAnnotator(llm).answer(PosedQuestion(text, ((text,),)))
         ask_for_names(facts_of_new(intents, [[1], [0]]), llm)
     return endpoint.prompts
 
@@ -37,7 +32,7 @@ def asked_in_every_way(endpoint, text, **settings):
 def test_an_address_across_the_cut_is_masked_in_every_prompt(endpoint):
     assert ACROSS_THE_CUT.index(ADDRESS) < MAX_MESSAGE_LENGTH < ACROSS_THE_CUT.index(ADDRESS) + len(ADDRESS)
     prompts = asked_in_every_way(endpoint, ACROSS_THE_CUT)
-    assert len(prompts) == 3
+    assert len(prompts) == 1
     assert all("anna" not in prompt and "<email>" in prompt for prompt in prompts)
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from newfound.algorithms.ensembles import label_freely
 from newfound.algorithms.metrics import accuracy, map_clusters
+from newfound.questions.annotators import Answer, ask
 from newfound.questions.selection import next_question
 from newfound.questions.state import AnswerState, OutsideIntent, resolve_labels
 
@@ -206,3 +207,22 @@ def test_nothing_is_asked_about_nothing():
     state = AnswerState(torch.zeros(0, 4), [torch.zeros(0, dtype=torch.int64)], torch.zeros(0, dtype=torch.int64))
     assert next_question(state) is None
     assert len(resolve_labels(state)) == 0
+
+
+@pytest.mark.parametrize(("reliability", "contradicts", "needed"), [(1.0, False, 1), (0.7, False, 2), (0.7, True, 0)])
+def test_answers_that_may_be_wrong_are_made_sure_of_on_the_same_part(reliability, contradicts, needed):
+    x, gold, votes, joined = two_intents_taken_for_one()
+
+    class Annotator:
+        def __init__(self):
+            self.reliability, self.asked = reliability, []
+
+        def answer(self, question):
+            self.asked.append(int(question.text))
+            fits = [i for i, own in enumerate(question.candidates) if gold[int(own[0])] == gold[int(question.text)]]
+            return Answer(0 if contradicts and len(self.asked) % 2 else fits[0] if fits else None)
+
+    annotator, state = Annotator(), AnswerState(x, votes, joined)
+    assert ask(state, [str(i) for i in range(40)], annotator, needed or 4) == len(annotator.asked) == (needed or 4)
+    assert len({int(gold[row]) for row in annotator.asked}) == 1
+    assert torch.equal(resolve_labels(state), gold if needed else joined)

@@ -6,7 +6,9 @@ import shutil
 
 import pytest
 
+from newfound.errors import SettingsError
 from newfound.methods.consensus import Consensus
+from newfound.methods.kmeans import KMeans
 from newfound.questions.annotators import Answer
 from newfound.review.carrying import Carried
 from newfound.review.decisions import Decision
@@ -108,3 +110,26 @@ def test_a_fit_asks_its_annotator_no_more_than_it_may_and_goes_on_without_answer
     assert len(recorder.asked) == 2
     logs = {t for t, label in zip(themed.texts, themed.labels, strict=True) if label is None}
     assert all(q.text in logs and len(q.candidates) >= 1 for q in recorder.asked)
+
+
+class GoldAnnotator:
+    """Knows the theme of each text by its first word."""
+
+    reliability = 1.0
+
+    def answer(self, question):
+        theme = question.text.split()[0]
+        fits = [i for i, examples in enumerate(question.candidates) if examples[0].split()[0] == theme]
+        return Answer(fits[0] if fits else None)
+
+
+def test_answers_may_name_known_intents_in_mixed_logs_and_more_intents_than_columns(themed, tiny_encoder):
+    for n_new in (1, 2, 6):
+        settings = {"n_new": n_new, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2}
+        fitted = Consensus(**settings, logs="mixed").fit(themed.texts, themed.labels, annotator=GoldAnnotator())
+        assert len(fitted.labels_) == len(themed)
+
+
+def test_methods_that_ask_nothing_say_so(themed, tiny_encoder):
+    with pytest.raises(SettingsError, match="asks no questions"):
+        KMeans(n_new=2, encoder=tiny_encoder).fit(themed.texts, themed.labels, annotator=GoldAnnotator())

@@ -1,6 +1,7 @@
 // The queue of the page without the page: `node queue_model.mjs …/queue-model.js`.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname } from "node:path";
 import test from "node:test";
 
 const source = readFileSync(process.argv[2], "utf-8");
@@ -51,4 +52,13 @@ test("what is read stays as it is, and what is under way is not asked again", ()
   assert.deepEqual([queue.waiting[0].candidates, queue.waiting[0].seen, read.seen], [read.candidates, 3, 1]);
   queue.take("m", { version: 4, items }, (name) => name !== "leak");
   assert.deepEqual(queue.waiting[0].candidates, [], "an intent that it names is gone");
+});
+
+test("what changes is in the store: no script has a variable of its own", () => {
+  const scripts = readdirSync(dirname(process.argv[2])).filter((name) => name.endsWith(".js"));
+  assert.ok(scripts.includes("store.js"));
+  const own = scripts.filter((name) =>
+    /^(export )?(let|var) /m.test(readFileSync(`${dirname(process.argv[2])}/${name}`, "utf-8")),
+  );
+  assert.deepEqual(own, []);
 });

@@ -93,7 +93,7 @@ def test_a_reviewer_turns_clusters_into_intents(page, tmp_path):
     beginnings += [f"split {second} into", f"renamed {first} to moving_house", f"accepted {first}"]
     assert all(line.startswith(begin) for line, begin in zip(words, beginnings, strict=True)), words
     assert page.locator("tbody tr").first.locator("td").nth(3).text_content().startswith("undone by you")
-    assert page.locator("tbody tr time").first.text_content() == "just now"
+    assert re.fullmatch(r"\w+ \d+, 20\d\d, \d+:\d\d\W[AP]M", page.locator("tbody tr time").first.text_content())
 
     page.click("nav a:has-text('Export')")
     found = exported(page, tmp_path / "nlu.yml")
@@ -111,8 +111,8 @@ def test_exports_are_named_counted_and_can_be_of_accepted_intents_only(page, tmp
     assert page.locator(".download").all_text_contents() == about, "every format says what it is"
     counts = page.locator("fieldset label").all_text_contents()
     kinds = r"\d+ utterances: \d+ labelled by people, \d+ in accepted intents"
-    assert re.fullmatch(rf" Accepted new intents only 1 intent, {kinds}, 0 guesses", counts[1]), counts
-    assert re.fullmatch(rf" With the guesses of the model 5 intents, {kinds}, [1-9]\d* guess(es)?", counts[2]), counts
+    assert re.fullmatch(rf"Accepted new intents only 1 intent, {kinds}, 0 guesses", counts[1]), counts
+    assert re.fullmatch(rf"With the guesses of the model 5 intents, {kinds}, [1-9]\d* guess(es)?", counts[2]), counts
     assert "1 new intent is not accepted yet" in page.locator("main").text_content()
     page.check("text=Accepted new intents only")
     page.fill("#language", "pt-br")

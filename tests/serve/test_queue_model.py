@@ -17,4 +17,4 @@ HERE, STATIC = Path(__file__).parent, Path(newfound.__file__).parent / "serve" /
 def test_the_queue_as_a_model():
     command = ["node", str(HERE / "queue_model.mjs"), str(STATIC / "queue-model.js")]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, "pass 3" in done.stdout) == (0, True), done.stdout
+    assert (done.returncode, "pass 4" in done.stdout) == (0, True), done.stdout

@@ -1,3 +1,3 @@
-"""A language model behind an HTTP endpoint, asked only on request. Names and questions share it."""
+"""A language model behind an HTTP endpoint, asked for names, and only on request."""
 
 from newfound.llm.settings import LanguageModelSettings as LanguageModelSettings

@@ -92,19 +92,17 @@ class LanguageModel:
         """How many requests the budget still allows; 0 after it gave up."""
         return 0 if self._gave_up else self.settings.budget - self.calls
 
-    def ask(self, prompt: str, *, purpose: str, calls: int | None = None) -> str | None:
+    def ask(self, prompt: str, *, purpose: str) -> str | None:
         """Return the answer to a prompt; None if there is none, the reason of which is in `problem`.
 
         Args:
             prompt: The prompt. What is recognised as personal is masked before it leaves the machine.
             purpose: What the answer is for, for the transcript.
-            calls: How many requests may be sent for it, repeated ones included; by default what is left of the budget.
         """
-        return self.ask_many([prompt], purpose=purpose, calls=calls)[0]
+        return self.ask_many([prompt], purpose=purpose)[0]
 
-    def ask_many(self, prompts: Sequence[str], *, purpose: str, calls: int | None = None) -> list[str | None]:
-        """Return the answers to prompts, in their order; see `ask`. The calls are spent on the first ones."""
-        last = self.settings.budget if calls is None else min(self.settings.budget, self.calls + calls)
+    def ask_many(self, prompts: Sequence[str], *, purpose: str) -> list[str | None]:
+        """Return the answers to prompts, in their order; see `ask`. The budget is spent on the first prompts."""
         sent = [prompt.encode("utf-8", "replace").decode() for prompt in prompts]  # halves of characters cannot be sent
         if self.settings.redact:
             sent = [redact(prompt) for prompt in sent]
@@ -112,7 +110,7 @@ class LanguageModel:
         waiting = [_Question(prompt) for prompt, answer in answers.items() if answer is None]
         while waiting and not self._gave_up:
             wave, waiting = waiting[: self.settings.at_once], waiting[self.settings.at_once :]
-            self._ask_wave(wave, purpose, last)
+            self._ask_wave(wave, purpose)
             for question in wave:
                 answers[question.prompt] = question.answer
         return [answers[prompt] for prompt in sent]
@@ -134,9 +132,9 @@ class LanguageModel:
             self._record(_Question(prompt, answer), purpose, "remembered")
         return answer
 
-    def _ask_wave(self, wave: Sequence[_Question], purpose: str, last: int) -> None:
-        """Ask some questions at once, and again those that may be repeated, up to the call with the number `last`."""
-        pending = wave[: max(0, last - self.calls)]
+    def _ask_wave(self, wave: Sequence[_Question], purpose: str) -> None:
+        """Ask some questions at once, and again those that may be repeated, as far as the budget goes."""
+        pending = wave[: self.calls_left]
         while pending:
             self.calls += len(pending)
             for question, reply in zip(pending, self._send_at_once(pending), strict=True):
@@ -144,7 +142,7 @@ class LanguageModel:
                 question.sent += 1
                 self._keep(question, purpose)
             waits = [(question, wait) for question in pending if (wait := self._wait(question)) is not None]
-            waits = waits[: max(0, last - self.calls)]
+            waits = waits[: self.calls_left]
             pending = [question for question, _ in waits]
             if waits:
                 self._sleep(max(wait for _, wait in waits))
@@ -197,8 +195,7 @@ class LanguageModel:
     def _count_failures(self, wave: Sequence[_Question]) -> None:
         for question in wave:
             if not question.sent:
-                is_spent = self.calls >= self.settings.budget  # otherwise it was only a share of it
-                if is_spent and not self._gave_up and not self._told_budget:
+                if not self._gave_up and not self._told_budget:
                     self._told_budget = True
                     self._warn(f"the budget of {self.settings.budget} requests is spent; went on without it")
             elif question.problem is None:

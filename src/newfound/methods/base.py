@@ -31,7 +31,7 @@ from newfound.model.classifier import IntentModel
 from newfound.model.head import Names, text_classifier_tags
 from newfound.model.types import Intent
 from newfound.paths import feature_cache_dir
-from newfound.questions.annotators import Annotator, Labeller
+from newfound.questions.annotators import Annotator
 from newfound.training.devices import pick_device
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
@@ -136,7 +136,6 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run: Run | None = None,
         watch: Watch = watch_nothing,
         annotator: Annotator | None = None,
-        labeller: Labeller | None = None,
     ) -> Self:
         """Discover new intents among the texts whose label is None, and fit one classifier over known and new.
 
@@ -148,9 +147,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             run: Shows progress and keeps checkpoints.
             watch: Is called after every epoch, for an analysis; what it returns is added to the history.
             annotator: Answers questions about doubtful utterances, for a method that asks some (consensus).
-            labeller: Gives short labels to doubtful utterances, for the same method.
         """
-        if (annotator is not None or labeller is not None) and not self.ASKS_QUESTIONS:
+        if annotator is not None and not self.ASKS_QUESTIONS:
             raise SettingsError(f"{type(self).__name__} asks no questions; use consensus with an annotator")
         started = time.perf_counter()
         corpus = texts if isinstance(texts, Corpus) else Corpus.of(texts, labels)
@@ -161,7 +159,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run = run or Run()
         self.estimate_: Estimate | None = None  # of the number of new intents, where it is not given
         context = self._context(corpus, validation, device, run)
-        context = replace(context, watch=watch, annotator=annotator, labeller=labeller)
+        context = replace(context, watch=watch, annotator=annotator)
         encoded = time.perf_counter()
         discovery = self._discover(context)
         self.history_ = context.history

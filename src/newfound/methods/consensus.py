@@ -32,7 +32,7 @@ from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Encoder
 from newfound.errors import NothingToFineTuneOn
-from newfound.methods.asking import ask_about, move_to_short_labels
+from newfound.methods.asking import ask_about
 from newfound.methods.base import Discoverer
 from newfound.methods.checking import KnownTrial
 from newfound.methods.context import Discovery, FitContext
@@ -285,7 +285,7 @@ class Consensus(Discoverer):
     def _cluster(self, context: FitContext, x: Tensor, rows: Tensor, k: int) -> tuple[list[Tensor], Tensor, Tensor]:
         """Clusterings of some rows [m] of x, which of the rows were clustered, and the consensus on these.
 
-        Clusterings of vectors with words, or halfway to short labels, count where they are clearly more consistent.
+        Clusterings of vectors with words count where they are clearly more consistent.
         """
         chosen = self._draw_rows(context, rows)
         points, texts = x[chosen.to(x.device)], [context.train.texts[i] for i in chosen.tolist()]
@@ -303,10 +303,6 @@ class Consensus(Discoverer):
         counts_words = self.words == "auto" and self.sizes == "estimated" and context.languages is None
         if counts_words and len(texts) <= MAX_ROWS_WITH_WORDS:
             more = cluster(with_words(points, texts, seed=derive(context.seed, "words")), few, "vote with words")
-            ensemble += more if is_more_consistent(more, ensemble) else []
-        if context.labeller is not None:
-            moved = move_to_short_labels(context, points, texts, share_agreeing(ensemble, agree(ensemble)))
-            more = [] if moved is None else cluster(moved, few, "vote with labels")
             ensemble += more if is_more_consistent(more, ensemble) else []
         return ensemble, chosen, agree(ensemble)
 

@@ -19,7 +19,7 @@ from newfound.encoders.ragged import Batch, lay_out
 from newfound.encoders.tail import whole_corpus
 from newfound.model.network import CosineClassifier, IntentNetwork, embed
 from newfound.model.types import KnownCheck
-from newfound.questions.annotators import Annotator, Labeller
+from newfound.questions.annotators import Annotator
 from newfound.training.run import Run
 from newfound.training.schedule import Optimization
 from newfound.training.seeding import derive, seed_torch
@@ -101,7 +101,6 @@ class FitContext:
     trunk_dropout: bool = False  # whether the frozen layers run with dropout in every step
     watch: Watch = watch_nothing  # looks at the training after an epoch
     annotator: Annotator | None = None  # answers questions about doubtful utterances
-    labeller: Labeller | None = None  # gives short labels to doubtful utterances
     history: dict[str, History] = field(default_factory=dict)  # losses by stage and epoch
     choices: dict[str, str] = field(default_factory=dict)  # by what the data show, and why; kept in the provenance
     languages: Tensor | None = None  # [n] likely language of each row, -1 for not told; None if all are in one

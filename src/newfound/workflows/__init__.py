@@ -11,7 +11,7 @@ Several functions have these parameters:
 - `seed`: Same seed, same device: the same result.
 - `effort`: quick, standard, best, or auto by device and data.
 - `tune`: What trains: heads, last, last:K, upper, layers, all; auto leaves it to the effort.
-- `llm`: A language model that may be asked about doubtful utterances and for names. If None, nobody is asked.
+- `llm`: A language model that may be asked for names. If None, nobody is asked.
 - `namer`: A function that names new intents, from what is known of each (`NamingFacts`; docs/names.md).
 - `read`: How files are read. `read_logs`: How the logs are read, where that differs.
 - `conflicts`: What becomes of a known text with several labels: error, first (its first label is kept) or drop.

@@ -168,7 +168,7 @@ def discover(
         if entry.takes_mixed_logs:
             chosen |= {"no_intent": no_intent} if logs_hold is None else {"no_intent": no_intent, "logs": logs_hold}
         fitted = discoverer(encoder=runtime.encoder_to_fit(), **chosen)
-        fit(fitted, corpus, run, preparation=preparation, llm=asked)
+        fit(fitted, corpus, run, preparation=preparation)
         with resumable(run):
             model = name_intents(fitted.model_, asked, runtime, namer)
             if folder is not None:

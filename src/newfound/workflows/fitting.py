@@ -105,21 +105,14 @@ def fit(
     run: Run,
     *,
     preparation: Preparation | None = None,
-    llm: LanguageModel | None = None,
 ) -> None:
     """Fit; checkpoints stay until the caller has saved the model and calls `run.finish()`.
 
-    The model will prepare messages as the corpus was prepared. A method that asks questions may ask the language model
-    about doubtful utterances.
+    The model will prepare messages as the corpus was prepared.
     """
-    asked: dict[str, Any] = {}
-    if llm is not None and method.ASKS_QUESTIONS:
-        from newfound.questions.language_model import ModelAnnotator, ModelLabeller
-
-        asked = {"annotator": ModelAnnotator(llm), "labeller": ModelLabeller(llm)}
     try:
         with resumable(run):
-            method.fit(corpus, run=run, **asked)
+            method.fit(corpus, run=run)
         if preparation is not None:
             method.model_.provenance["preparation"] = preparation.as_dict()
     finally:

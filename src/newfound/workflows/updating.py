@@ -189,7 +189,7 @@ def update(
             **settings,
         )
         preparation = reviewed.model.preparation
-        fit(method, corpus, Run(reporter=runtime.reporter), preparation=preparation, llm=asked)
+        fit(method, corpus, Run(reporter=runtime.reporter), preparation=preparation)
         known = set(reviewed.names) if accept_all else reviewed.review.known | reviewed.review.accepted
         fitted = name_intents(method.model_, asked, runtime, namer)
         fitted = earlier.continued_by(fitted, known)

@@ -6,18 +6,6 @@ const KEY_STEP = 1.3;
 const PIXELS_OF_AN_ARROW_KEY = 40;
 const TREMBLE = 4; // pixels that a press may move
 
-/** @typedef {[x: number, y: number]} Place In pixels. */
-/**
- * @typedef {object} Gestures
- * @property {(place: Place | null) => void} point The pointer is there; null if it has left.
- * @property {(place: Place, isTouch: boolean) => void} press
- * @property {(dx: number, dy: number) => void} pan
- * @property {(factor: number, place: Place) => void} zoomAt
- * @property {(line: Place[] | null) => void} drawLasso
- * @property {(polygon: Place[]) => void} closeLasso
- * @property {() => unknown} [hint] The wheel was turned without Ctrl.
- */
-
 export function followPointer(/** @type {HTMLCanvasElement} */ canvas, /** @type {Gestures} */ act) {
   /** @type {"press" | "drag" | "lasso" | "pinch" | null} */
   let gesture = null;

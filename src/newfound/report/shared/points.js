@@ -1,22 +1,5 @@
 // Draws many points on a canvas, with WebGL; where that is absent, with the canvas alone.
 
-/**
- * How points are placed and drawn: a point at x between 0 and 1 is `x * scale[0] + shift[0]` pixels from the left.
- * @typedef {object} Drawing
- * @property {number[]} size Width and height of the canvas in CSS pixels.
- * @property {number[]} scale
- * @property {number[]} shift
- * @property {number} radius
- * @property {number[]} ink The colour of the ring around selected points, as three numbers from 0 to 255.
- */
-/**
- * @typedef {object} Painter
- * @property {(x: Float32Array, y: Float32Array) => void} setPlaces
- * @property {(looks: Uint8Array) => void} setLooks Red, green, blue and a kind for each point.
- * @property {(drawing: Drawing) => void} draw
- * @property {() => void} dispose
- */
-
 /** Kinds of points, each drawn above the ones before it. */
 export const DIMMED = 0;
 export const SHOWN = 1;
@@ -52,26 +35,17 @@ const FRAGMENT_SHADER = `
     gl_FragColor = vec4(rgb * colour.a, colour.a);
   }`;
 
-/**
- * @param {HTMLCanvasElement} canvas
- * @param {() => void} onRestored Called when all must be set and drawn again.
- * @returns {Painter}
- */
-export function pointPainter(canvas, onRestored) {
+/** `onRestored` is called when all must be set and drawn again. */
+export function pointPainter(/** @type {HTMLCanvasElement} */ canvas, /** @type {() => void} */ onRestored) {
   const gl = canvas.getContext("webgl", { antialias: false });
   if (!gl) return canvasPainter(canvas);
+  const painter = webglPainter(gl);
   canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
   canvas.addEventListener("webglcontextrestored", () => {
-    painter = webglPainter(gl);
+    Object.assign(painter, webglPainter(gl));
     onRestored();
   });
-  let painter = webglPainter(gl);
-  return {
-    setPlaces: (x, y) => painter.setPlaces(x, y),
-    setLooks: (looks) => painter.setLooks(looks),
-    draw: (drawing) => painter.draw(drawing),
-    dispose: () => painter.dispose(),
-  };
+  return painter;
 }
 
 /** @param {WebGLRenderingContext} gl @returns {Painter} */

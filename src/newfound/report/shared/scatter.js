@@ -19,21 +19,7 @@ const RADII = [
   [Infinity, 1.4],
 ];
 
-/** @typedef {import("./gestures.js").Place} Place */
 /** @typedef {{ x: Float32Array, y: Float32Array, intent: Int32Array }} Points x and y lie between 0 and 1. */
-/**
- * Points are named by their numbers.
- * @typedef {object} MapOptions
- * @property {(point: number) => string} colourOf As #rrggbb.
- * @property {(intent: number) => string | null} nameOf
- * @property {(intent: number) => boolean} isQuiet Whether a name is left out while the map is not zoomed.
- * @property {(point: number | null, place: Place) => void} onHover Gets where the point is, in pixels.
- * @property {(points: number[]) => void} onSelect
- * @property {(names: string[], scale: number) => void} [onDraw] Gets the names that are drawn.
- * @property {() => void} [onLasso] A lasso is begun.
- * @property {() => unknown} [onHint] The wheel was turned without Ctrl.
- * @property {{ scale: number, x: number, y: number }} [camera]
- */
 
 /** @param {number[]} values */
 const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];

@@ -1,5 +1,6 @@
 // Requests to the server.
 import { el } from "./dom.js";
+import { store } from "./store.js";
 import { t } from "./strings.js";
 
 /** What the server refused, with the status of its answer; 0 if there was none. */
@@ -16,28 +17,26 @@ export class Refusal extends Error {
   }
 }
 
-let isAway = false; // whether the server did not answer last
 /** The page hears this event when the server answers again. */
 export const BACK = "newfound-back";
 
-/** @param {Document} page */
-const secretIn = (page) => /** @type {HTMLMetaElement | null} */ (page.querySelector("meta[name=csrf]"))?.content;
-let csrf = secretIn(document);
+/** @param {Document} page @returns {HTMLMetaElement | null} */
+const secretIn = (page) => page.querySelector("meta[name=csrf]");
 
 /** @param {string} path @param {object} [body] */
 async function send(path, body) {
   const isFile = body instanceof Blob;
   const type = isFile ? "application/octet-stream" : "application/json";
-  const headers = { "content-type": type, "x-csrf-token": csrf ?? "" };
+  const headers = { "content-type": type, "x-csrf-token": secretIn(document)?.content ?? "" };
   let response;
   try {
     response = await fetch(path, body && { method: "POST", headers, body: isFile ? body : JSON.stringify(body) });
   } catch {
-    isAway = true;
+    store.server.isAway = true;
     throw new Refusal(t("error.noServer"), 0);
   }
-  if (isAway) dispatchEvent(new Event(BACK));
-  isAway = false;
+  if (store.server.isAway) dispatchEvent(new Event(BACK));
+  store.server.isAway = false;
   return response;
 }
 
@@ -45,27 +44,19 @@ async function send(path, body) {
 async function renewSecret() {
   const response = await send("/");
   if (!response.ok || new URL(response.url).pathname !== "/") return false;
-  const renewed = secretIn(new DOMParser().parseFromString(await response.text(), "text/html"));
-  const isNew = renewed !== undefined && renewed !== csrf;
-  if (isNew) csrf = renewed;
-  return isNew;
+  const [present, renewed] = [document, new DOMParser().parseFromString(await response.text(), "text/html")].map(
+    secretIn,
+  );
+  if (!present || !renewed || renewed.content === present.content) return false;
+  present.content = renewed.content;
+  return true;
 }
 
-/**
- * @template {keyof Gets} P
- * @param {P} path
- * @param {Gets[P]["query"]} [query]
- * @returns {Promise<Gets[P]["answer"]>}
- */
+/** @type {<P extends keyof Gets>(path: P, query?: Gets[P]["query"]) => Promise<Gets[P]["answer"]>} */
 export const get = (path, query) => request(path + inAddress(query));
 
-/**
- * @template {keyof Posts} P
- * @param {P} path
- * @param {object} body A Blob is sent as it is, and all else as JSON.
- * @param {Posts[P]["query"]} [query]
- * @returns {Promise<Posts[P]["answer"]>}
- */
+// A body that is a Blob is sent as it is, and all else as JSON.
+/** @type {<P extends keyof Posts>(path: P, body: object, query?: Posts[P]["query"]) => Promise<Posts[P]["answer"]>} */
 export const post = (path, body, query) => request(path + inAddress(query), body);
 
 /** @param {Record<string, any>} query A list is a parameter that is given several times. */

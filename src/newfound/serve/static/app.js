@@ -7,7 +7,8 @@ import "./jump.js";
 import { hush, leaveView, notice, say } from "./messages.js";
 import { term } from "./parts.js";
 import { addView, arrived, beginReading, current, isTooEarly, show } from "./router.js";
-import { hasDrafts, known, limits, mayBe, refresh } from "./store.js";
+import { hasDrafts, known, limits, mayBe, refresh } from "./review.js";
+import { store } from "./store.js";
 import { fillTexts, t } from "./strings.js";
 import { auditView } from "./view-audit.js";
 import { exportView } from "./view-export.js";
@@ -40,21 +41,19 @@ addView("export", exportView);
 
 // ---------------------------------------------------------------- news: what others decide appears by itself
 
-let failures = 0;
-
 async function hearNews() {
   if (document.hidden || isBusy() || isSending()) return;
-  if (!known.state) return current.isFailure && (await show());
+  if (!known.state) return current().isFailure && (await show());
   let news;
   try {
     news = await get("/v1/review/news", { since: known.state.version });
   } catch (error) {
-    failures += 1;
-    if (/** @type {any} */ (error).status === 401 || failures > 1) notice(problem(error));
+    store.server.failures += 1;
+    if (/** @type {any} */ (error).status === 401 || store.server.failures > 1) notice(problem(error));
     return;
   }
-  if (failures) notice();
-  failures = 0;
+  if (store.server.failures) notice();
+  store.server.failures = 0;
   hearOfJob(news.job);
   if (isBusy() || isSending()) return;
   if (news.model !== known.state.model) {
@@ -78,21 +77,20 @@ async function hearNews() {
   await followNews();
 }
 
-let isBehind = false; // whether news came while a dialog was open
 async function followNews() {
-  isBehind = isOpen() || isBusy();
-  if (isBehind) return;
-  const wants = current.onNews ? await current.onNews() : true;
+  store.sending.isBehind = isOpen() || isBusy();
+  if (store.sending.isBehind) return;
+  const wants = (await current().onNews?.()) ?? true;
   if (wants && !isOpen() && !isBusy()) await show();
 }
 byId("ask").addEventListener("close", () => {
   beginReading(); // what was typed for the dialog answers no question
-  if (isBehind) followNews();
+  if (store.sending.isBehind) followNews();
 });
 addEventListener(BACK, () => {
   notice();
   if (byId("said").className === "bad") hush();
-  if (current.isFailure) show();
+  if (current().isFailure) show();
 });
 
 async function keepListening() {
@@ -131,7 +129,7 @@ document.addEventListener("keydown", (event) => {
     byId("search").focus();
     return;
   }
-  const act = current.keys?.[event.key];
+  const act = current().keys?.[event.key];
   if (!act) return;
   event.preventDefault();
   if (!isBusy() && (event.key === "u" || !isTooEarly(event))) act();

@@ -2,7 +2,7 @@
 import { decide } from "./decisions.js";
 import { ask, askIntent, conclude, confirm } from "./dialogs.js";
 import { bullets, button, byId, el, fill, quiet } from "./dom.js";
-import { errorOf, intentNamed, intents, known, wrongIn } from "./store.js";
+import { errorOf, intentNamed, intents, known, wrongIn } from "./review.js";
 import { t } from "./strings.js";
 
 const DEFAULT_MAX_WRONG = "10"; // of 100, in "accept all sure ones"
@@ -31,7 +31,7 @@ export function bulkBar(selection, redraw) {
   ]);
 }
 
-/** @param {string[]} names @returns {import("./decisions.js").Step} */
+/** @param {string[]} names @returns {Step} */
 const acceptances = (names) => [
   names.map((intent) => ({ accept: { intent } })),
   t("said.acceptedSeveral", { n: names.length }),

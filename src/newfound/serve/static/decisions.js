@@ -4,13 +4,13 @@ import { askName } from "./dialogs.js";
 import { button, byId } from "./dom.js";
 import { say } from "./messages.js";
 import { address, current, go, show } from "./router.js";
-import { NobodyYet, refresh, state, who } from "./store.js";
+import { NobodyYet, refresh, state, who } from "./review.js";
+import { store } from "./store.js";
 import { t } from "./strings.js";
 
-/** @typedef {Record<string, object>} Decision */
 /** @typedef {import("./api.js").Refusal} Refusal */
 
-let busy = false; // whether a decision is under way; keys that are pressed meanwhile are dropped
+const { sending } = store;
 
 /**
  * @param {{ texts: string[] } | { ids: number[] }} which Utterances, by numbers if there may be thousands.
@@ -19,7 +19,7 @@ let busy = false; // whether a decision is under way; keys that are pressed mean
  * @returns {Decision}
  */
 export const move = (which, to, create) => ({ move: { ...which, to, create: create || undefined } });
-export const isBusy = () => busy;
+export const isBusy = () => sending.isBusy;
 
 /**
  * Do something, and say what went wrong. If nobody has said who is reviewing, ask, and then do it.
@@ -64,10 +64,8 @@ async function catchUp() {
 
 // ---------------------------------------------------------------- answers that are sent while the next is shown
 
-let underWay = 0;
-let allSent = Promise.resolve();
-export const isSending = () => underWay > 0;
-export const whenSent = () => allSent;
+export const isSending = () => sending.underWay > 0;
+export const whenSent = () => sending.allSent;
 
 /**
  * Send something after what is under way. Nothing that runs in `send` or `after` may wait for `whenSent`.
@@ -75,10 +73,10 @@ export const whenSent = () => allSent;
  * @param {() => Promise<unknown>} after Runs when it is no longer under way.
  */
 export function sendLater(send, after) {
-  underWay += 1;
-  allSent = allSent
+  sending.underWay += 1;
+  sending.allSent = sending.allSent
     .then(send)
-    .finally(() => (underWay -= 1))
+    .finally(() => (sending.underWay -= 1))
     .then(
       () => attempt(after),
       () => {}, // `send` has said what went wrong
@@ -89,31 +87,29 @@ addEventListener("beforeunload", (event) => isSending() && event.preventDefault(
 
 /** A second click does not repeat a decision that is under way. @param {() => unknown} action */
 export async function once(action) {
-  if (busy) return;
-  busy = true;
+  if (sending.isBusy) return;
+  sending.isBusy = true;
   try {
     await attempt(action);
   } finally {
-    busy = false;
+    sending.isBusy = false;
   }
 }
 
 // A decision is judged by what its reviewer saw: in the view, or when a dialog was opened. News that arrive meanwhile,
 // and that a view with a selection or a draft does not show yet, must not hide a conflict.
-/** @type {Seen | null} */
-let seenByDialog = null;
 const latest = () => ({ version: state().version, model: state().model });
-const seenNow = () => seenByDialog ?? current.seen ?? latest();
+const seenNow = () => sending.seenByDialog ?? current().seen ?? latest();
 export const keepSeen = () => {
-  seenByDialog = current.seen ?? latest();
+  sending.seenByDialog = current().seen ?? latest();
 };
 export const forgetSeen = () => {
-  seenByDialog = null;
+  sending.seenByDialog = null;
 };
 /** The view shows the latest version. */
 export function haveSeenLatest() {
-  current.seen = latest();
-  if (seenByDialog) seenByDialog = latest();
+  current().seen = latest();
+  if (sending.seenByDialog) sending.seenByDialog = latest();
 }
 
 /**
@@ -152,11 +148,6 @@ export async function reportDone(message, entries, next) {
   byId("view").focus({ preventScroll: true });
 }
 
-/**
- * What is decided, what is said of it, and the address of the view to go to.
- * @typedef {[decisions: Decision[], message: string, next?: string]} Step
- */
-
 /** @param {Step} step @param {() => void} [onRecorded] */
 export async function carryOut([decisions, message, next], onRecorded) {
   await reportDone(message, await recordAt("/v1/review/decisions", { decisions }, onRecorded), next);
@@ -184,7 +175,7 @@ export const merger = (name, into) => [
 ];
 
 /** Undo one's own last step as the view does it, which may bring something back. */
-export const undoHere = () => (current.keys?.u ?? undo)();
+export const undoHere = () => (current().keys?.u ?? undo)();
 
 /**
  * Undo a decision; without an id, one's own last step. A step is all that was recorded together.

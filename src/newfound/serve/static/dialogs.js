@@ -6,7 +6,8 @@ import { askAbout, losses } from "./losses.js";
 import { say } from "./messages.js";
 import { nearest } from "./names.js";
 import { dot, tag } from "./parts.js";
-import { intentNamed, intents, isIntent, mine, setName } from "./store.js";
+import { intentNamed, intents, isIntent, mine, setName } from "./review.js";
+import { store } from "./store.js";
 import { rich, t } from "./strings.js";
 
 const dialog = byId("ask");
@@ -15,25 +16,7 @@ const MAX_QUOTES = 8;
 const MAX_CHOICES = 6;
 const MAX_CORRECTIONS = 3;
 
-/** @typedef {void | boolean | Promise<void | boolean>} Submitted Resolves when it is done; false: stay open. */
-/**
- * @typedef {object} Question
- * @property {string} title
- * @property {string} [label]
- * @property {string} [value]
- * @property {string[]} [quotes]
- * @property {number} [total] Of what the quotes are examples of; by default there are no others.
- * @property {Child} [note]
- * @property {string} [ok]
- * @property {boolean} [hasInput]
- * @property {(typed: string) => void} [onInput]
- * @property {(value: string) => Submitted} submit If it throws, the dialog shows the error.
- */
-
-/** What a click on a choice does with its name. @type {(name: string) => unknown} */
-let choose = () => {};
-/** @type {import("./api.js").Refusal | null} */
-let refused = null; // why the last answer was not accepted, if somebody else had decided otherwise
+const state = store.dialog;
 
 /** Ask the reviewer's name, once; returns whether it was given. */
 export async function askName() {
@@ -55,7 +38,7 @@ export async function ask(question) {
 /** @param {Question} question @returns {Promise<void>} Resolves when the dialog is closed. */
 async function pose(question) {
   const { hasInput = true, onInput, submit } = question;
-  refused = null;
+  state.refused = null;
   fillDialog(question);
   input.oninput = () => {
     fill(byId("ask-problem"));
@@ -68,7 +51,7 @@ async function pose(question) {
     await closeAfter(() => submit(given));
     isSending = false;
   };
-  choose = send;
+  state.choose = send;
   byId("ask-form").onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
     send(input.value.trim());
@@ -83,7 +66,7 @@ async function pose(question) {
     dialog.onclose = resolve;
   });
   forgetSeen();
-  if (refused) await explainConflict(refused);
+  if (state.refused) await explainConflict(state.refused);
 }
 
 /** @param {Question} question */
@@ -105,12 +88,12 @@ function fillDialog({ title, label = "", value = "", quotes = [], total, note, o
 
 /** Close the dialog unless an action fails or returns false. @param {() => Submitted} action */
 async function closeAfter(action) {
-  refused = null;
+  state.refused = null;
   try {
     if ((await action()) !== false) dialog.close();
   } catch (error) {
     if (!dialog.open) return say(problem(error), { bad: true });
-    if (/** @type {any} */ (error).status === 409) refused = /** @type {any} */ (error);
+    if (/** @type {any} */ (error).status === 409) state.refused = /** @type {any} */ (error);
     fill(byId("ask-problem"), problem(error));
   }
 }
@@ -119,7 +102,7 @@ export const isOpen = () => dialog.open;
 
 /**
  * Record what was answered; the dialog closes as soon as it is.
- * @param {import("./decisions.js").Step} step
+ * @param {Step} step
  * @param {() => void} [after] Called when it was recorded.
  */
 export const conclude = (step, after) =>
@@ -150,7 +133,7 @@ function showChoices(items) {
 const choice = (i) =>
   button(
     [dot(i.name), " ", i.name, " ", tag(i.status), " ", quiet(t("utterances", { n: i.size }))],
-    () => choose(i.name),
+    () => state.choose(i.name),
     { class: "choice" },
   );
 
@@ -204,9 +187,7 @@ export function askIntent({ except = [], mayCreate = true, submit, likely, ...qu
  * @typedef {{ ids: number[], after?: () => void, from?: string | null,
  *   send?: (to: string, create: boolean, said: string) => void }} MoveOptions
  */
-/** @typedef {import("./losses.js").Selection} Selection */
-
-/** @param {string} to @param {boolean} create @param {MoveOptions} options @param {Promise<Selection>} selection */
+/** @param {string} to @param {boolean} create @param {MoveOptions} options @param {Promise<Chosen>} selection */
 async function put(to, create, { after, ids, send }, selection) {
   if (send) return send(to, create, create ? t("said.made", { name: to }) : t("said.moved", { name: to }));
   const { losses: all } = await selection;
@@ -219,7 +200,7 @@ async function put(to, create, { after, ids, send }, selection) {
  * What is shown of the utterances that a dialog is about.
  * @param {string[]} texts
  * @param {number[]} ids
- * @param {Promise<Selection>} selection
+ * @param {Promise<Chosen>} selection
  */
 const about = (texts, ids, selection) => ({
   quotes: texts,
@@ -252,7 +233,7 @@ export function askAndMake(texts, options) {
       if (!present) return put(name, true, options, selection);
       fill(byId("ask-problem"), t("dialog.nameIsTaken", { name }));
       showChoices(choice(present));
-      choose = () => closeAfter(() => put(name, false, options, selection));
+      state.choose = () => closeAfter(() => put(name, false, options, selection));
       return false;
     },
   });

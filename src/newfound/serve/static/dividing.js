@@ -2,7 +2,7 @@
 import { post } from "./api.js";
 import { conclude, confirm } from "./dialogs.js";
 import { bullets, button, byId, el, fill, fold, quietLine } from "./dom.js";
-import { intents } from "./store.js";
+import { intents } from "./review.js";
 import { t } from "./strings.js";
 
 /**

@@ -1,7 +1,5 @@
 // Building the document. All text from the model goes into it as text, never as markup.
 
-/** @typedef {Record<string, any>} Attributes */
-
 /**
  * Make an element. Its attributes may be left out; `on…` are listeners.
  * @template {keyof HTMLElementTagNameMap} K
@@ -65,25 +63,15 @@ export const linkButton = (href, label, attributes = {}) => el("a", { class: "bu
 /** A part of a view under its title. @param {string} title @param {Child} content */
 export const section = (title, content, attributes = {}) =>
   el("section", { "aria-label": title, ...attributes }, [el("h3", title), content]);
-/**
- * A part that is folded or not, and that is told when this changes.
- * @param {Child} title
- * @param {Child} content
- * @param {boolean} isOpen
- * @param {(isOpen: boolean) => unknown} [keep]
- */
+// A part that is folded or not, and that is told when this changes.
+/** @type {(title: Child, content: Child, isOpen: boolean, keep?: Keep, more?: Attributes) => HTMLDetailsElement} */
 export function fold(title, content, isOpen, keep = () => {}, attributes = {}) {
   const node = el("details", { open: isOpen, ...attributes }, [el("summary", title), content]);
   node.addEventListener("toggle", () => keep(node.open));
   return node;
 }
-/**
- * A box to tick, with its label.
- * @param {string} id
- * @param {string} label
- * @param {boolean} isOn
- * @param {(isOn: boolean) => unknown} onChange
- */
+// A box to tick, with its label.
+/** @type {(id: string, label: string, isOn: boolean, keep: Keep, attributes?: Attributes) => HTMLElement} */
 export function checkbox(id, label, isOn, onChange, attributes = {}) {
   const box = el("input", { type: "checkbox", id, checked: isOn });
   box.addEventListener("change", () => onChange(box.checked));
@@ -96,8 +84,6 @@ export const bullets = (items, attributes = {}) =>
     attributes,
     items.map((item) => el("li", { dir: "auto" }, item)),
   );
-
-/** @typedef {[heading: Child, kind?: string]} Column The kind is the class of its cells. */
 
 /**
  * @param {Column[]} columns Only screen readers read the headings of boxes and actions.

@@ -11,54 +11,31 @@ const ROLES = /** @type {const} */ (["text", "label"]); // of columns
 const MAX_NOTES = 3;
 const MILLISECONDS_AFTER_A_DRAG = 800; // browsers tell of a drag more often than that
 
-/** A place for one file. What was chosen stays while other views are shown. */
-export class Slot {
-  /** @type {File | null} */ file = null;
-  /** @type {FilePreview | null} What the server has read; null while it reads. */ preview = null;
-  /** @type {Child} Why the file was not sent or not read. */ refused = null;
-  /** @type {{ text_column?: string, label_column?: string, header?: boolean }} */ options = {};
-  isTaken = false; // whether a job has taken what was sent
-  maxBytes = 0;
-  onChange = () => {};
+/** @typedef {import("./store.js").Slot} Slot */
 
-  constructor(/** @type {string} */ id, /** @type {"known" | "logs"} */ use) {
-    this.id = id;
-    this.use = use;
-  }
+/** @param {Slot} s @param {File} file */
+function put(s, file) {
+  Object.assign(s, { file, options: {} });
+  return read(s);
+}
 
-  get isReady() {
-    return Boolean(this.preview?.id);
+/** Send the file of a slot and keep what the server says about it. @param {Slot} s */
+export async function read(s, options = s.options) {
+  const { file, maxBytes } = s;
+  if (!file) return;
+  const replaces = s.preview?.id;
+  Object.assign(s, { options, preview: null, refused: null, isTaken: false });
+  s.onChange();
+  try {
+    const content = await packed(file);
+    if (content.size > maxBytes) throw new Error(t("file.tooLarge", { name: file.name, most: megabytes(maxBytes) }));
+    const query = { name: file.name.slice(-200), use: s.use, replaces, ...options };
+    const preview = await post("/v1/files", content, query);
+    if (s.file === file) s.preview = preview;
+  } catch (error) {
+    if (s.file === file) s.refused = problem(error);
   }
-
-  empty() {
-    Object.assign(this, { file: null, preview: null, refused: null, options: {} });
-    this.onChange();
-  }
-
-  /** @param {File} file */
-  async put(file) {
-    Object.assign(this, { file, options: {} });
-    await this.read();
-  }
-
-  /** Send the file and keep what the server says about it. */
-  async read(options = this.options) {
-    const { file, maxBytes } = this;
-    if (!file) return;
-    const replaces = this.preview?.id;
-    Object.assign(this, { options, preview: null, refused: null, isTaken: false });
-    this.onChange();
-    try {
-      const content = await packed(file);
-      if (content.size > maxBytes) throw new Error(t("file.tooLarge", { name: file.name, most: megabytes(maxBytes) }));
-      const query = { name: file.name.slice(-200), use: this.use, replaces, ...options };
-      const preview = await post("/v1/files", content, query);
-      if (this.file === file) this.preview = preview;
-    } catch (error) {
-      if (this.file === file) this.refused = problem(error);
-    }
-    this.onChange();
-  }
+  s.onChange();
 }
 
 /** @param {number} bytes */
@@ -85,7 +62,7 @@ async function packed(file) {
 export function slotView(s, label, { endings, max_bytes: maxBytes }) {
   s.maxBytes = maxBytes;
   const node = el("div", { class: "slot" });
-  const take = (/** @type {File | undefined} */ file) => file && s.put(file);
+  const take = (/** @type {File | undefined} */ file) => file && put(s, file);
   node.addEventListener("dragover", (event) => {
     event.preventDefault();
     event.stopPropagation(); // the page would say that it takes the file for newer logs
@@ -151,7 +128,7 @@ function isUnclear(s, p) {
   return [
     el("p", { class: "refused", role: "alert" }, `${p.problem}.`),
     columnChoices(s, p, roles),
-    p.remedies.includes("no_header") && row(button(t("file.noHeader"), () => s.read({ header: false }))),
+    p.remedies.includes("no_header") && row(button(t("file.noHeader"), () => read(s, { header: false }))),
   ];
 }
 
@@ -164,7 +141,7 @@ function columnChoices(s, p, roles) {
     const names = p.columns.map((name) => [name, name]);
     const options = Object.fromEntries(now === "" ? [["", t("file.chooseColumn")], ...names] : names);
     return selectControl(`${s.id}-${role}`, t(`file.column.${role}`), options, now, (column) =>
-      s.read({ ...s.options, [key]: column }),
+      read(s, { ...s.options, [key]: column }),
     );
   };
   return row(roles.map(choice));
@@ -199,7 +176,7 @@ export function acceptDrops(s, maxBytes) {
     go("#train");
     await attempt(async () => {
       s.maxBytes = await maxBytes();
-      await s.put(file);
+      await put(s, file);
     });
   });
 }

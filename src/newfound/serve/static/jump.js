@@ -4,17 +4,15 @@ import { byId, el, fill, quiet } from "./dom.js";
 import { nearest } from "./names.js";
 import { dot } from "./parts.js";
 import { address, go } from "./router.js";
-import { intents, known } from "./store.js";
+import { intents, known } from "./review.js";
+import { store } from "./store.js";
 import { t } from "./strings.js";
 
 const MAX_INTENTS = 8;
 const dialog = byId("jump");
 const input = byId("jump-value");
 const list = byId("jump-choices");
-/** @typedef {{ label: Child, kind: string, act: () => unknown }} Target */
-/** @type {Target[]} */
-let shown = [];
-let at = 0;
+const { jump } = store;
 
 /** @param {string} typed @returns {Target[]} */
 function targets(typed) {
@@ -38,24 +36,24 @@ function targets(typed) {
 
 function draw() {
   const item = (/** @type {Target} */ { label, kind }, /** @type {number} */ k) =>
-    el("li", { role: "option", id: `jump-${k}`, "aria-selected": String(k === at), onclick: () => choose(k) }, [
+    el("li", { role: "option", id: `jump-${k}`, "aria-selected": String(k === jump.at), onclick: () => choose(k) }, [
       el("span", label),
       quiet(kind),
     ]);
-  fill(list, shown.map(item));
-  input.setAttribute("aria-activedescendant", shown.length ? `jump-${at}` : "");
-  list.children[at]?.scrollIntoView({ block: "nearest" });
+  fill(list, jump.targets.map(item));
+  input.setAttribute("aria-activedescendant", jump.targets.length ? `jump-${jump.at}` : "");
+  list.children[jump.at]?.scrollIntoView({ block: "nearest" });
 }
 
 /** @param {number} k */
 function choose(k) {
   dialog.close();
-  shown[k]?.act();
+  jump.targets[k]?.act();
 }
 
 function update() {
-  shown = targets(input.value);
-  at = 0;
+  jump.targets = targets(input.value);
+  jump.at = 0;
   draw();
 }
 
@@ -69,8 +67,8 @@ function openJump() {
 input.addEventListener("input", update);
 input.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (step) at = (at + step + shown.length) % Math.max(1, shown.length);
-  else if (event.key === "Enter") choose(at);
+  if (step) jump.at = (jump.at + step + jump.targets.length) % Math.max(1, jump.targets.length);
+  else if (event.key === "Enter") choose(jump.at);
   else return;
   event.preventDefault();
   if (step) draw();

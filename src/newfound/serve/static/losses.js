@@ -6,15 +6,14 @@ import { rich, t } from "./strings.js";
 
 const MAX_INTENTS = 6;
 
-/** @typedef {Posts["/v1/review/selection"]["answer"]} Selection */
-/** Which intents utterances belong to now, and probably. @param {number[]} ids @returns {Promise<Selection>} */
+/** Which intents utterances belong to now, and probably. @param {number[]} ids @returns {Promise<Chosen>} */
 export function askAbout(ids) {
   const selection = post("/v1/review/selection", { ids });
   selection.catch(() => {}); // whoever needs it says so
   return selection;
 }
 
-/** A list that fills itself. @param {Promise<Selection>} selection */
+/** A list that fills itself. @param {Promise<Chosen>} selection */
 export function losses(selection) {
   const list = el("ul", { class: "losses", "aria-label": t("losses.title") }, el("li", quiet(t("loading"))));
   selection.then(
@@ -24,7 +23,7 @@ export function losses(selection) {
   return list;
 }
 
-/** @param {Selection} selection */
+/** @param {Chosen} selection */
 function entries({ losses: all, labelled }) {
   const rest = all.slice(MAX_INTENTS);
   const taken = rest.reduce((sum, loss) => sum + loss.taken, 0);
@@ -35,7 +34,7 @@ function entries({ losses: all, labelled }) {
   ];
 }
 
-/** @param {Selection["losses"][number]} loss */
+/** @param {Chosen["losses"][number]} loss */
 function sentence({ intent, taken, size }) {
   if (intent === null) return t("losses.ofNone", { taken });
   const name = el("span", { class: "name" }, [dot(intent), " ", intent]);

@@ -3,7 +3,7 @@ import { bullets, button, el, quiet } from "./dom.js";
 import { count } from "./format.js";
 import { CERTAINTY, DECISION, GREY } from "./palette.js";
 import { SURE, spot } from "./parts.js";
-import { intentNamed } from "./store.js";
+import { intentNamed } from "./review.js";
 import { t } from "./strings.js";
 import { tally } from "./utterances.js";
 

@@ -1,18 +1,17 @@
 // Messages to the reviewer: what was just done, in sight wherever the page is scrolled, and notices that stay.
 import { byId, fill } from "./dom.js";
+import { store } from "./store.js";
 
 const SECONDS_OF_A_MESSAGE = 8;
-/** @type {number | undefined} */
-let timer;
-let isForNextView = false;
+const { shown } = store;
 
 /**
  * @param {Child} message
  * @param {{ bad?: boolean, undo?: (() => unknown) | null, forNextView?: boolean, actions?: Child[] }} [options]
  */
 export function say(message, { bad = false, undo = null, forNextView = false, actions = [] } = {}) {
-  clearTimeout(timer);
-  isForNextView = forNextView;
+  clearTimeout(shown.messageEnds);
+  shown.isMessageForNextView = forNextView;
   const [toast, takeBack] = [byId("toast"), byId("undo-said")];
   fill(byId("said"), message);
   fill(byId("said-actions"), actions);
@@ -21,19 +20,19 @@ export function say(message, { bad = false, undo = null, forNextView = false, ac
   takeBack.onclick = undo;
   toast.hidden = !message;
   if (bad || actions.length) return; // these stay until they are closed or out of date
-  timer = setTimeout(hush, 1000 * SECONDS_OF_A_MESSAGE);
+  shown.messageEnds = setTimeout(hush, 1000 * SECONDS_OF_A_MESSAGE);
 }
 
 export function hush() {
-  clearTimeout(timer);
+  clearTimeout(shown.messageEnds);
   fill(byId("said"));
   byId("toast").hidden = true;
 }
 
 // What was said about the view that is left is out of date.
 export function leaveView() {
-  if (!isForNextView) hush();
-  isForNextView = false;
+  if (!shown.isMessageForNextView) hush();
+  shown.isMessageForNextView = false;
 }
 
 /** Show something at the top of the page, until it is no longer true. @param {Child[]} content */

@@ -3,15 +3,15 @@ import { el, quiet } from "./dom.js";
 import { percent } from "./format.js";
 import { CERTAINTY } from "./palette.js";
 import { address } from "./router.js";
-import { colourOf } from "./store.js";
+import { colourOf } from "./review.js";
+import { store } from "./store.js";
 import { breakable, t } from "./strings.js";
 
 export const SURE = /** @type {const} */ (["sure.unlikely", "sure.not", "sure.fairly", "sure.sure"]); // as in CERTAINTY
-let terms = 0;
 
 /** A word that explains itself on hover, focus or touch. @param {"sure" | "wrong"} word */
 export function term(word) {
-  const id = `term-${++terms}`;
+  const id = `term-${++store.shown.terms}`;
   return el("span", { class: "term" }, [
     el("button", { type: "button", class: "word", "aria-describedby": id }, t(`term.${word}`)),
     el("span", { class: "tip", role: "tooltip", id }, t(`meaning.${word}`)),
@@ -55,13 +55,8 @@ export const dot = (name) => spot(colourOf(name));
 /** @param {string | null} name @returns {Child} */
 export const named = (name) => (name === null ? quiet(t("noIntent")) : [dot(name), " ", intentLink(name)]);
 
-/**
- * A bar for a share of the logs, beside the largest one.
- * @param {number} share
- * @param {number} largest
- * @param {boolean} isKnown
- * @param {string} title
- */
+// A bar for a share of the logs, beside the largest one.
+/** @type {(share: number, largest: number, isKnown: boolean, title: string) => HTMLElement} */
 export const shareBar = (share, largest, isKnown, title) =>
   el("span", { class: "share", title }, [
     bar(isKnown ? "bar known" : "bar", share / (largest || 1)),
@@ -75,24 +70,11 @@ export function bar(kind, length) {
   return node;
 }
 
-/** When something happened, in words; the exact time is its title. @param {string} at */
-export function ago(at) {
-  const seconds = (Date.now() - Date.parse(at)) / 1000;
-  if (Number.isNaN(seconds)) return el("span", at);
-  const title = t("time.exact", { time: at.slice(0, 19).replace("T", " ") });
-  return el("time", { datetime: at, title }, timeInWords(new Date(at), seconds));
-}
-
-function timeInWords(/** @type {Date} */ moment, /** @type {number} */ seconds) {
-  if (seconds < 60) return t("time.now");
-  if (seconds < 3600) return t("time.minutes", { n: Math.floor(seconds / 60) });
-  const language = document.documentElement.lang;
-  const clock = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(moment).setHours(0, 0, 0, 0)) / 86_400_000);
-  if (days === 0) return t("time.today", { clock });
-  if (days === 1) return t("time.yesterday", { clock });
-  const day = moment.toLocaleDateString(language, { day: "numeric", month: "long", year: "numeric" });
-  return t("time.day", { day, clock });
+/** When something happened, by the clock of the reader. @param {string} at */
+export function moment(at) {
+  if (Number.isNaN(Date.parse(at))) return el("span", at);
+  const words = new Date(at).toLocaleString(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+  return el("time", { datetime: at, title: t("time.exact", { time: at.slice(0, 19).replace("T", " ") }) }, words);
 }
 
 /**

@@ -4,7 +4,8 @@ import { once, recordAt, reportDone } from "./decisions.js";
 import { bullets, button, el, fill, fold, lastOf, quiet, row } from "./dom.js";
 import { count } from "./format.js";
 import { dot } from "./parts.js";
-import { state } from "./store.js";
+import { state } from "./review.js";
+import { store } from "./store.js";
 import { t } from "./strings.js";
 
 const MILLISECONDS_BEFORE_ASKING = 150; // while the slider moves
@@ -12,19 +13,15 @@ const MAX_CHANGES_SHOWN = 8;
 // The slider ends where one step is still easy to make; greater numbers are typed, or reached step by step.
 const LEAST_END_OF_SLIDER = 30;
 const END_OF_SLIDER_TO_PRESENT = 3;
-/** @type {number | null} */
-let wanted = null; // the number that was chosen; it stays when the view is drawn again
-/** @type {Map<number | null, Resizing>} */
-let previews = new Map(); // of one version, by number
-let previewsOf = "";
+const asked = store.resizing;
 
 /** @param {number | null} n */
 async function preview(n) {
   const version = `${state().model} ${state().version}`;
-  if (previewsOf !== version) previews = new Map();
-  previewsOf = version;
-  const made = previews.get(n) ?? (await get("/v1/review/resize", { to: n }));
-  previews.set(n, made);
+  if (asked.of !== version) asked.previews.clear();
+  asked.of = version;
+  const made = asked.previews.get(n) ?? (await get("/v1/review/resize", { to: n }));
+  asked.previews.set(n, made);
   return made;
 }
 
@@ -38,9 +35,6 @@ export function resizeCard() {
   const number = el("output", { for: "resize", class: "chosen" });
   const estimate = el("p", { class: "quiet" });
   const changes = el("div");
-  const step = (/** @type {number} */ by) => () => choose(chosen + by);
-  const coarser = button(t("resize.coarser"), step(-1), { id: "coarser", disabled: true, title: t("resize.fewer") });
-  const finer = button(t("resize.finer"), step(1), { id: "finer", disabled: true, title: t("resize.more") });
   const soon = lastOf(MILLISECONDS_BEFORE_ASKING);
 
   function label() {
@@ -51,25 +45,23 @@ export function resizeCard() {
     number.textContent = words;
     slider.value = typed.value = String(n);
     slider.setAttribute("aria-valuetext", words);
-    coarser.disabled = n <= fewest;
-    finer.disabled = n >= most;
   }
   /** @param {number} n */
   function choose(n) {
     chosen = Math.max(fewest, Math.min(most, Math.round(n) || present));
-    wanted = chosen === present ? null : chosen;
+    asked.wanted = chosen === present ? null : chosen;
     label();
     for (const b of changes.querySelectorAll("button")) b.disabled = true; // they are about another number
     soon(draw);
   }
   async function draw() {
-    const n = wanted;
+    const n = asked.wanted;
     if (n === null) return fill(changes);
     try {
       const resizing = await preview(n);
-      if (n === wanted && slider.isConnected) fill(changes, shown(resizing, leave));
+      if (n === asked.wanted && slider.isConnected) fill(changes, shown(resizing, leave));
     } catch (error) {
-      if (n === wanted) fill(changes, el("p", { class: "bad", role: "alert" }, problem(error)));
+      if (n === asked.wanted) fill(changes, el("p", { class: "bad", role: "alert" }, problem(error)));
     }
   }
   function leave() {
@@ -84,7 +76,7 @@ export function resizeCard() {
     typed.max = String(most);
     slider.disabled = typed.disabled = fewest === most;
     fill(estimate, estimateLine(resizing.estimate));
-    choose(wanted ?? present);
+    choose(asked.wanted ?? present);
   }
 
   slider.addEventListener("input", () => choose(Number(slider.value)));
@@ -92,7 +84,7 @@ export function resizeCard() {
   label();
   preview(null).then(begin, (error) => fill(estimate, problem(error)));
   return el("section", { class: "card resize", "aria-label": t("resize.title") }, [
-    el("div", { class: "scale" }, [coarser, slider, finer, typed, number]),
+    el("div", { class: "scale" }, [slider, typed, number]),
     estimate,
     changes,
   ]);
@@ -104,7 +96,7 @@ function shown(resizing, leave) {
   const apply = () =>
     once(async () => {
       const entries = await recordAt("/v1/review/resize", { to: n, version });
-      wanted = null;
+      asked.wanted = null;
       await reportDone(t("resize.done", { n, summary: summary(resizing) }), entries);
     });
   const rows = resizing.changes.map(changeRow);

@@ -1,7 +1,8 @@
 // Which view is shown. A view is a function that gets the parts of the address and returns a `View`.
 import { problem } from "./api.js";
 import { button, byId, el, fill, linkButton, quietLine, row } from "./dom.js";
-import { known, refresh, state } from "./store.js";
+import { known, refresh, state } from "./review.js";
+import { store } from "./store.js";
 import { t } from "./strings.js";
 
 const MILLISECONDS_UNTIL_LOADING_IS_SAID = 400;
@@ -10,31 +11,25 @@ const FROM_THE_TOP = ["intent", "pair"]; // views that are not scrolled to where
 /** @typedef {(...parts: string[]) => Promise<View>} MakeView */
 /** @type {Map<string, { make: MakeView, tab: string }>} */
 const views = new Map();
-const places = new Map(); // how far each list was scrolled, by its address
 const view = byId("view");
 const title = document.title;
-let drawn = 0; // the number of the latest rendering: slower, older ones are dropped
-let isArriving = false; // whether a view was gone to and is not drawn yet, even if another rendering took over
-/** @type {View} */
-export let current = {};
+const { shown } = store;
+export const current = () => shown.view;
 
 // Nobody can have read a question in less; a key or a click was meant for what was shown before.
 const MILLISECONDS_TO_READ = 250;
-/** @type {unknown} */
-let asked; // what the question in sight is about
-let inSightSince = -Infinity;
 
 /** From now on what is asked is to be read before it is answered. */
 export function beginReading() {
-  inSightSince = Infinity;
+  shown.inSightSince = Infinity;
   requestAnimationFrame((now) => {
-    inSightSince = now;
+    shown.inSightSince = now;
   });
 }
 
 /** Whether an event is about a question that its reviewer has not read yet. @param {Event} event */
 export const isTooEarly = (event) =>
-  current.asks !== undefined && event.timeStamp - inSightSince < MILLISECONDS_TO_READ;
+  current().asks !== undefined && event.timeStamp - shown.inSightSince < MILLISECONDS_TO_READ;
 
 /**
  * @param {string} name
@@ -53,25 +48,25 @@ export async function show({ navigated = false } = {}) {
   const [name, ...parts] = (location.hash.slice(1) || "overview").split("/").map(decode);
   const entry = views.get(name) ?? views.get("overview");
   if (!entry) return;
-  const mine = ++drawn;
+  const mine = ++shown.drawn;
   if (navigated) {
-    current = {};
-    isArriving = true;
+    shown.view = {};
+    shown.isArriving = true;
   }
   markTab(entry.tab);
   const slow = setTimeout(() => {
-    if (mine === drawn) fill(view, quietLine(t("loading")));
+    if (mine === shown.drawn) fill(view, quietLine(t("loading")));
   }, MILLISECONDS_UNTIL_LOADING_IS_SAID);
   try {
     if (known.state === null) await refresh();
     const seen = { version: state().version, model: state().model }; // what is drawn is at least as new
     const made = await entry.make(...parts);
-    if (mine !== drawn) return;
-    current = { ...made, seen };
+    if (mine !== shown.drawn) return;
+    shown.view = { ...made, seen };
     draw(name, made);
   } catch (error) {
-    if (mine !== drawn) return;
-    current = { isFailure: true };
+    if (mine !== shown.drawn) return;
+    shown.view = { isFailure: true };
     fill(view, failure(error));
   } finally {
     clearTimeout(slow);
@@ -103,13 +98,13 @@ function draw(/** @type {string} */ name, /** @type {View} */ made) {
   const scrolled = scrollY;
   const focused = document.activeElement?.id;
   fill(view, made.content);
-  const isNewQuestion = made.asks !== asked;
+  const isNewQuestion = made.asks !== shown.asked;
   if (isNewQuestion) beginReading();
-  asked = made.asks;
+  shown.asked = made.asks;
   document.title = made.title ? `${made.title} · ${title}` : title;
-  if (isArriving) {
-    isArriving = false;
-    scrollTo(0, FROM_THE_TOP.includes(name) ? 0 : places.get(location.hash) || 0);
+  if (shown.isArriving) {
+    shown.isArriving = false;
+    scrollTo(0, FROM_THE_TOP.includes(name) ? 0 : shown.places.get(location.hash) || 0);
     view.focus({ preventScroll: true });
     made.onShown?.();
   } else {
@@ -128,8 +123,7 @@ function decode(part) {
   }
 }
 
-let here = location.hash;
-addEventListener("scroll", () => places.set(here, scrollY), { passive: true });
+addEventListener("scroll", () => shown.places.set(shown.address, scrollY), { passive: true });
 export function arrived() {
-  here = location.hash;
+  shown.address = location.hash;
 }

@@ -16,25 +16,15 @@ const template = (/** @type {Key} */ key, /** @type {Record<string, unknown>} */
 /** @param {unknown} value */
 const written = (value) => (typeof value === "number" ? count(value) : value);
 
-/**
- * A text with its parameters.
- * @template {Key} K
- * @param {K} key
- * @param {Arguments<English[K], string | number>} values
- * @returns {string}
- */
+// A text with its parameters.
+/** @type {<K extends Key>(key: K, ...values: Arguments<English[K], string | number>) => string} */
 export function t(key, ...values) {
   const named = /** @type {Record<string, unknown>} */ (values[0] ?? {});
   return template(key, named).replace(/\{(\w+)\}/g, (_, name) => String(written(named[name])));
 }
 
-/**
- * The same where parameters may be parts of the document: returns children.
- * @template {Key} K
- * @param {K} key
- * @param {Arguments<English[K], Child>} values
- * @returns {Child[]}
- */
+// The same where parameters may be parts of the document: returns children.
+/** @type {<K extends Key>(key: K, ...values: Arguments<English[K], Child>) => Child[]} */
 export function rich(key, ...values) {
   const named = /** @type {Record<string, Child>} */ (values[0] ?? {});
   const pieces = template(key, named).split(/\{(\w+)\}/); // every second one is the name of a parameter

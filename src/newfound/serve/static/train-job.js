@@ -2,7 +2,7 @@
 import { sentence } from "./api.js";
 import { bullets, button, el, fill, fold, quietLine, row, section, table } from "./dom.js";
 import { knownCheck, term } from "./parts.js";
-import { state } from "./store.js";
+import { state } from "./review.js";
 import { t } from "./strings.js";
 
 const MAX_NAMES = 12;

@@ -7,10 +7,11 @@ import { button, checkbox, el, fill, lastOf, linkButton, quiet, quietLine } from
 import { askAbout, losses } from "./losses.js";
 import { named, sureness } from "./parts.js";
 import { address, show } from "./router.js";
+import { store } from "./store.js";
 import { t } from "./strings.js";
 
 const MILLISECONDS_BEFORE_COUNTING = 150; // what intents lose, after the last change of a selection
-const logsOnly = { "/v1/review/search": true, "/v1/review/intent": false, "/v1/review/without-intent": false }; // kept
+const { logsOnly, selections } = store;
 
 /**
  * A title with the number of utterances in a list, which has each text once.
@@ -22,14 +23,9 @@ export const titleOf = (page, key) => [t(key, { n: page.occurrences }), differen
 export const differentTexts = ({ total, occurrences }) =>
   total < occurrences && [" ", quiet(t("differentTexts", { n: total }))];
 
-/**
- * How many utterances have each key, by the key of each text and how often it occurred.
- * @template K
- * @param {K[]} keys
- * @param {Int32Array} counts
- */
+// How many utterances have each key, by the key of each text and how often it occurred.
+/** @type {<K>(keys: K[], counts: Int32Array) => Map<K, number>} */
 export function tally(keys, counts) {
-  /** @type {Map<K, number>} */
   const sizes = new Map();
   keys.forEach((key, i) => sizes.set(key, (sizes.get(key) ?? 0) + counts[i]));
   return sizes;
@@ -45,8 +41,6 @@ export function tally(keys, counts) {
 export const utterancesAt = (path, query) => (start) =>
   get(path, /** @type {any} */ ({ ...query, logs_only: logsOnly[path] || undefined, start }));
 
-/** @type {Map<string, { of: string, ids: Set<number> }>} */
-const selections = new Map();
 /**
  * The numbers of the selected utterances; they stay while other views are shown.
  * @param {string} view
@@ -58,19 +52,6 @@ export function selectionIn(view, of = "") {
   selections.set(view, selection);
   return selection.ids;
 }
-
-/**
- * @typedef {object} ListOptions
- * @property {Set<number>} selection The numbers of the selected utterances.
- * @property {(start: number) => Promise<Pick<UtterancePage, "utterances" | "total" | "ids">>} fetchPage
- * @property {boolean} [withIntent] Whether each utterance has the name of its intent beside it.
- * @property {string} [from] The intent that all of them belong to.
- * @property {boolean} [mayLeave] Whether they can be put into no intent.
- * @property {keyof typeof logsOnly} [mayLeaveOut] Where labelled ones can be left out.
- * @property {boolean} [showsLosses] Whether what intents would lose is shown before a dialog is opened.
- * @property {() => void} [onChange] Called when the selection has changed.
- * @property {string} [empty]
- */
 
 /** @param {UtterancePage} page The first ones. @param {ListOptions} options @returns {Child[]} */
 export function utteranceList(page, options) {
@@ -168,7 +149,7 @@ export function utteranceList(page, options) {
 
 /** What can be done with one utterance of a list. @param {Utterance} u @param {string} [from] */
 const actionsOn = ({ id, text }, from) => [
-  linkButton(likeAddress(text), t("similar"), { "aria-label": t("similar.quoted", { text }), class: "small" }),
+  linkButton(likeAddress(text), t("similar"), { "aria-label": t("similar.quoted", { text }), class: "button small" }),
   button(t("move"), () => askAndMove([text], { ids: [id], from }), {
     "aria-label": t("move.quoted", { text }),
     class: "small",

@@ -6,45 +6,39 @@ import { percent } from "./format.js";
 import { say } from "./messages.js";
 import { named } from "./parts.js";
 import { show } from "./router.js";
-import { state } from "./store.js";
+import { state } from "./review.js";
+import { store } from "./store.js";
 import { rich, t } from "./strings.js";
 
-/** @type {Set<string>} */
-const skipped = new Set();
-/** @type {AuditResult | null} */
-let latest = null; // what the last answer was answered with
-/** @type {AuditQuestion[]} */
-const given = []; // what was answered on this page, so that it can be undone
-/** @type {string | undefined} */
-let undone; // the utterance whose answer was undone last: it is asked about again
+const { audit } = store;
 
 export async function auditView() {
-  const result = latest ?? (await get("/v1/audit"));
-  latest = null;
-  const open = result.questions.filter((q) => !skipped.has(q.text));
-  const question = open.find((q) => q.text === undone) ?? open[0];
+  const result = audit.latest ?? (await get("/v1/audit"));
+  audit.latest = null;
+  const open = result.questions.filter((q) => !audit.skipped.has(q.text));
+  const question = open.find((q) => q.text === audit.undone) ?? open[0];
   const send = async (/** @type {boolean | null} */ belongs, { text, id } = question) => {
-    latest = await post("/v1/audit", { answers: [{ text, id, belongs }], model: state().model });
-    undone = belongs === null ? text : undefined;
+    audit.latest = await post("/v1/audit", { answers: [{ text, id, belongs }], model: state().model });
+    audit.undone = belongs === null ? text : undefined;
   };
   const answer = (/** @type {boolean} */ belongs) =>
     once(async () => {
       await send(belongs);
-      given.push(question);
+      audit.given.push(question);
       await show();
     });
   const undo = () =>
     once(async () => {
-      const last = given.at(-1);
+      const last = audit.given.at(-1);
       if (!last) return say(t("audit.nothingToUndo"));
       await send(null, last);
-      given.pop();
+      audit.given.pop();
       await show();
       say(t("audit.undone", { text: last.text }));
     });
   const skip = () =>
     once(async () => {
-      skipped.add(question.text);
+      audit.skipped.add(question.text);
       await show();
     });
   const card = () =>
@@ -83,7 +77,7 @@ const estimates = (/** @type {AuditResult} */ result, /** @type {Estimate} */ ac
     result.more_questions > 0 && ` ${t("audit.more", { n: result.more_questions })}`,
   ]),
   table(
-    [[t("intent")], [t("audit.title")], [t("audit.yes")]],
+    [[t("intent")], [t("audit.column")], [t("audit.yes")]],
     result.intents.map((i) => [named(i.name), interval(i.accuracy), `${i.yes} / ${i.answered}`]),
   ),
 ];

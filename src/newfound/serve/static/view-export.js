@@ -1,11 +1,12 @@
 // Downloads for bot platforms.
 import { get } from "./api.js";
 import { el, fill, linkButton, quiet, quietLine } from "./dom.js";
-import { limits } from "./store.js";
+import { limits } from "./review.js";
+import { store } from "./store.js";
 import { t } from "./strings.js";
 
 const MAX_LANGUAGE_LENGTH = 20;
-const chosen = { which: /** @type {ExportChoice} */ ("default"), language: "en" };
+const chosen = store.exports;
 /** @type {Record<ExportChoice, Record<string, string>>} */
 const QUERIES = { default: {}, accepted: { only: "accepted" }, all: { with_guesses: "true" } };
 
@@ -37,8 +38,7 @@ function downloads({ formats, ...counts }) {
       update();
     });
     return el("label", { class: "option" }, [
-      [radio, " ", el("strong", t(`export.${which}`))],
-      ` ${countsInWords(counts[which])}`,
+      [radio, el("span", [el("strong", t(`export.${which}`)), ` ${countsInWords(counts[which])}`])],
     ]);
   };
   language.addEventListener("input", update);

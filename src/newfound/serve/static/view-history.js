@@ -2,8 +2,8 @@
 import { get } from "./api.js";
 import { undo } from "./decisions.js";
 import { button, el, quiet, quietLine, section, table, tableRow } from "./dom.js";
-import { ago } from "./parts.js";
-import { mayBe, state } from "./store.js";
+import { moment } from "./parts.js";
+import { mayBe, state } from "./review.js";
 import { rich, t } from "./strings.js";
 
 export async function historyView() {
@@ -16,14 +16,19 @@ export async function historyView() {
   return { title: t("history.title"), content: [el("h2", t("history.title")), content, before] };
 }
 
-/** @type {import("./dom.js").Column[]} */
+/** @type {Column[]} */
 const COLUMNS = [[t("history.when"), "time"], [t("history.who")], [t("history.what"), "words"], [t("undo"), "action"]];
 
 /** @param {Entry[]} entries @param {(entry: Entry) => Child} [action] Of a decision that is not undone. */
 function decisionTable(entries, action) {
   const line = (/** @type {Entry} */ e) => {
     const author = el("strong", nameOf(e.author));
-    const cells = [ago(e.at), author, e.words, e.undone_by === null ? action?.(e) : undone(e.undone_by, e.undone_at)];
+    const cells = [
+      moment(e.at),
+      author,
+      e.words,
+      e.undone_by === null ? action?.(e) : undone(e.undone_by, e.undone_at),
+    ];
     return tableRow(COLUMNS, cells, { class: e.undone_by ? "undone" : "" });
   };
   return table(COLUMNS, entries.toReversed().map(line), { class: "history" });
@@ -41,7 +46,7 @@ const shownOf = (/** @type {number} */ shown, /** @type {number} */ total) =>
  * @param {string} result Name of the model that was trained.
  */
 function earlierDecisions({ model, at, author, total, entries }, result) {
-  const facts = { model: el("strong", model), when: ago(at) };
+  const facts = { model: el("strong", model), when: moment(at) };
   const help = author
     ? rich("history.beforeHelp", { who: el("strong", nameOf(author)), ...facts })
     : rich("history.beforeHelpUnknown", facts);
@@ -50,7 +55,7 @@ function earlierDecisions({ model, at, author, total, entries }, result) {
 }
 
 function undone(/** @type {string} */ who, /** @type {string | null} */ at) {
-  const when = ago(at ?? "");
+  const when = moment(at ?? "");
   return quiet(mayBe(who) ? rich("history.undoneByYou", { when }) : rich("history.undoneBy", { who, when }));
 }
 

@@ -5,10 +5,10 @@ import { ask, askIntent, conclude } from "./dialogs.js";
 import { bullets, button, byId, el, fold, keyed, linkButton, quiet, quietLine, row } from "./dom.js";
 import { percent } from "./format.js";
 import { say } from "./messages.js";
-import { ago, dot, intentLink, tag, term } from "./parts.js";
+import { moment, dot, intentLink, tag, term } from "./parts.js";
 import { linePlot } from "./plot.js";
 import { address, go } from "./router.js";
-import { draft, forgetDrafts, hasDrafts, intentNamed, isIntent, limits, wrongIn } from "./store.js";
+import { draft, forgetDrafts, hasDrafts, intentNamed, isIntent, limits, wrongIn } from "./review.js";
 import { breakable, rich, t } from "./strings.js";
 import { selectionIn, titleOf, utteranceList, utterancesAt } from "./utterances.js";
 import { listAddress, order } from "./view-intents.js";
@@ -90,7 +90,7 @@ async function goneView(name) {
     content: el("section", { class: "card stage" }, [
       el("h2", t("gone.title", { name })),
       el("p", last ? t("gone.who", { who: last.author, what: last.words }) : t("gone.unknown")),
-      last && quietLine(ago(last.at)),
+      last && quietLine(moment(last.at)),
       row(
         last && button(t("gone.bringBack", { name }), bringBack, { class: "main" }),
         nextIntentButton(),
@@ -220,7 +220,7 @@ function comments({ name, comments: some }) {
   };
   const comment = (/** @type {IntentPage["comments"][number]} */ c) =>
     el("div", { class: "comment" }, [
-      quietLine(el("strong", c.author), " ", ago(c.at)),
+      quietLine(el("strong", c.author), " ", moment(c.at)),
       el("p", { class: "lines" }, String(c.arguments.text)),
     ]);
   const content = [some.map(comment), row(input, button(t("comment.add"), add))];

@@ -5,28 +5,19 @@ import { bullets, button, byId, el, fill, fold, kbd, quiet, quietLine, table, ta
 import { dot, intentLink, selectControl, shareBar, tag, term } from "./parts.js";
 import { resizeCard } from "./resize.js";
 import { address, go } from "./router.js";
-import { errorOf, intentNamed, intents, known, loadDetails, state, wrongIn } from "./store.js";
+import { errorOf, intentNamed, intents, known, loadDetails, state, wrongIn } from "./review.js";
+import { LIST, store } from "./store.js";
 import { rich, t } from "./strings.js";
 
 const MILLISECONDS_TO_WAIT_FOR_DETAILS = 1500;
 const EXAMPLES_IN_A_LINE = 2;
 
-/** @typedef {"attention" | "size" | "wrong" | "name" | "group"} SortBy */
-/** @typedef {"all" | "attention" | "new" | "accepted" | "same" | "two" | "doubtful"} Shown */
-const DEFAULTS = { words: "", show: /** @type {Shown} */ ("all"), sort: /** @type {SortBy} */ ("attention") };
-const chosen = { ...DEFAULTS };
-/** @type {Set<string>} */
-const selection = new Set(); // names; it and what is chosen stay when the view changes
-/** @type {Set<string>} */
-const unfolded = new Set(); // groups
-let showsKnown = false;
-let showsResizing = false;
-/** @type {string | null} */
-let marked = null; // the intent that the keys are about
+const { list } = store;
+const { chosen, selection, unfolded } = list;
 
-/** The address of the list, with what is chosen if that is not the default. @param {Partial<typeof DEFAULTS>} some */
+/** The address of the list, with what is chosen if that is not the default. @param {Partial<typeof LIST>} some */
 export function listAddress(some = chosen) {
-  const given = Object.entries(some).filter(([key, value]) => value !== DEFAULTS[/** @type {"show"} */ (key)]);
+  const given = Object.entries(some).filter(([key, value]) => value !== LIST[/** @type {"show"} */ (key)]);
   return given.length ? `#intents/${new URLSearchParams(given)}` : "#intents";
 }
 
@@ -78,7 +69,7 @@ export async function intentsView(filters) {
   const { words = "", ...keys } = Object.fromEntries(new URLSearchParams(filters));
   Object.assign(
     chosen,
-    DEFAULTS,
+    LIST,
     { words },
     keys.show in SHOWS && { show: keys.show },
     keys.sort in SORTS && { sort: keys.sort },
@@ -104,12 +95,12 @@ export async function intentsView(filters) {
     );
   }
   const visible = () => /** @type {NodeListOf<HTMLElement>} */ (byId("view").querySelectorAll("tr[data-name]"));
-  const markedRow = () => [...visible()].find((row) => row.dataset.name === marked);
+  const markedRow = () => [...visible()].find((row) => row.dataset.name === list.marked);
   function mark(/** @type {number} */ step) {
     const rows = [...visible()].filter((row) => row.checkVisibility());
-    const from = rows.findIndex((row) => row.dataset.name === marked);
+    const from = rows.findIndex((row) => row.dataset.name === list.marked);
     const to = rows[from < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, from + step))];
-    marked = to?.dataset.name ?? null;
+    list.marked = to?.dataset.name ?? null;
     to?.focus();
   }
   const isMarked = () => markedRow() !== undefined && markedRow() === document.activeElement;
@@ -119,7 +110,7 @@ export async function intentsView(filters) {
     if (!at || intentNamed(at)?.status !== "new" || !known.details.has(at)) return;
     const rows = [...visible()].map((row) => row.dataset.name ?? "");
     const after = rows.slice(rows.indexOf(at) + 1).find((name) => intentNamed(name)?.status === "new");
-    if (await accept(at)) marked = after ?? null;
+    if (await accept(at)) list.marked = after ?? null;
     queueMicrotask(() => mark(0));
   };
   return {
@@ -127,7 +118,7 @@ export async function intentsView(filters) {
     keys: {
       ArrowDown: () => mark(1),
       ArrowUp: () => mark(-1),
-      Enter: () => (isMarked() ? go(address("intent", marked ?? "")) : mark(0)),
+      Enter: () => (isMarked() ? go(address("intent", list.marked ?? "")) : mark(0)),
       a: acceptMarked,
     },
     content: [head(), tools(redraw), tables],
@@ -170,8 +161,8 @@ function tools(redraw) {
 
 function coarserOrFiner() {
   const card = resizeCard();
-  const keep = (/** @type {boolean} */ isOpen) => (showsResizing = isOpen);
-  return card && fold(t("resize.title"), card, showsResizing, keep, { class: "fold" });
+  const keep = (/** @type {boolean} */ isOpen) => (list.showsResizing = isOpen);
+  return card && fold(t("resize.title"), card, list.showsResizing, keep, { class: "fold" });
 }
 
 function newIntents(/** @type {Intent[]} */ some, /** @type {() => void} */ redraw) {
@@ -188,7 +179,7 @@ function newIntents(/** @type {Intent[]} */ some, /** @type {() => void} */ redr
     const take = button(t("accept"), () => accept(i.name), { "aria-label": label, disabled: !hasDetails, title });
     return intentRow(columns, i, [box, ...intentCells(i), i.status === "new" ? take : tag(i.status)]);
   };
-  /** @type {import("./dom.js").Column[]} */
+  /** @type {Column[]} */
   const columns = [[t("select"), "box"], ...commonColumns(), [t("accept"), "action"]];
   return folded(some, (own) => table(columns, own.map(line), { class: "intents" }));
 }
@@ -211,15 +202,15 @@ function folded(some, make) {
 /** @param {Intent[]} some */
 function knownIntents(some) {
   if (!some.length) return null;
-  const keep = (/** @type {boolean} */ isOpen) => (showsKnown = isOpen);
+  const keep = (/** @type {boolean} */ isOpen) => (list.showsKnown = isOpen);
   const columns = commonColumns();
   const line = (/** @type {Intent} */ i) => intentRow(columns, i, intentCells(i));
   const content = folded(some, (own) => table(columns, own.map(line), { class: "intents" }));
   const title = t("intents.known", { count: some.length });
-  return fold(title, content, showsKnown || Boolean(chosen.words), keep, { class: "fold known" });
+  return fold(title, content, list.showsKnown || Boolean(chosen.words), keep, { class: "fold known" });
 }
 
-/** @returns {import("./dom.js").Column[]} */
+/** @returns {Column[]} */
 const commonColumns = () => [
   [t("intent"), "who-is"],
   [t("intents.examples"), "examples-cell"],
@@ -227,9 +218,9 @@ const commonColumns = () => [
   [term("wrong"), "certain number"],
 ];
 
-/** @type {(columns: import("./dom.js").Column[], i: Intent, cells: Child[]) => HTMLElement} */
+/** @type {(columns: Column[], i: Intent, cells: Child[]) => HTMLElement} */
 const intentRow = (columns, i, cells) =>
-  tableRow(columns, cells, { "data-name": i.name, tabindex: -1, onfocus: () => (marked = i.name) });
+  tableRow(columns, cells, { "data-name": i.name, tabindex: -1, onfocus: () => (list.marked = i.name) });
 
 /** An intent in two lines: its name and what should be done about it; beside it, what people say. @param {Intent} i */
 function intentCells(i) {

@@ -7,16 +7,13 @@ import { certaintyLegend, decisionLegend, groupOf, intentLegend } from "./map-le
 import { DECISION, GREY, PALETTE, certaintyColour } from "./palette.js";
 import { selectControl, spot, sureWord } from "./parts.js";
 import { scatter } from "./scatter.js";
-import { colourOf, limits, state } from "./store.js";
+import { colourOf, limits, state } from "./review.js";
+import { store } from "./store.js";
 import { rich, t } from "./strings.js";
 import { tally, utteranceList } from "./utterances.js";
 
-// These are kept when the view changes.
-const camera = { scale: 1, x: 0, y: 0 };
-const chosen = {
-  ...{ by: /** @type {"intent" | "certainty" | "decision"} */ ("intent"), knownNames: false, words: "", week: 0 },
-  groups: /** @type {boolean | null} */ (null), // by default with many intents
-};
+const chosen = store.map;
+const { camera, texts } = chosen;
 const MAX_INTENTS_WITHOUT_GROUPS = 30;
 const MILLISECONDS_OF_A_WEEK = 7 * 86_400_000;
 const SHOWN_AT_ONCE = 100; // selected utterances
@@ -27,10 +24,6 @@ const TEXTS_READ_TOGETHER = 40; // around the pointer
 const PIXELS_TO_CARD = 14;
 const ZOOM_STEP = 1.5;
 const LARGEST_POSITION = 65535;
-/** @type {Map<number, string>} */
-const texts = new Map(); // of utterances, by their numbers
-/** @type {(() => void) | null} */
-let disposeLast = null; // a browser has few contexts of WebGL
 
 /** @param {string} text In base64. */
 const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
@@ -41,19 +34,25 @@ async function fetchMap() {
   const { version, names, status, is_final: isFinal, ...columns } = await get("/v1/review/map");
   const positions = new Uint16Array(bytes(columns.positions));
   const ids = new Int32Array(bytes(columns.ids));
-  const axis = (/** @type {number} */ k) => Float32Array.from(ids, (_, i) => positions[2 * i + k] / LARGEST_POSITION);
+  const axes = [0, 1].map((k) => Float32Array.from(ids, (_, i) => positions[2 * i + k] / LARGEST_POSITION));
   const intentOf = new Int32Array(bytes(columns.intents));
   const groups = [...new Set(names.map(groupOf))].filter((group) => group !== null).sort();
   const inGroups = names.map((name) => groups.indexOf(groupOf(name) ?? ""));
   return {
     ...{ version, names, status, isFinal, ids, intentOf },
-    x: axis(0),
-    y: axis(1),
+    ...{ x: axes[0], y: axes[1] },
     byIntent: { names, of: intentOf, colours: names.map(colourOf), areKnown: status.map((one) => one === "known") },
     byGroup: {
       names: /** @type {string[]} */ (groups),
       of: intentOf.map((intent) => inGroups[intent] ?? -1),
-      colours: groups.map((_, k) => PALETTE[k % PALETTE.length]),
+      colours: distinct(
+        groups.map((_, k) =>
+          centre(
+            axes,
+            [...ids.keys()].filter((i) => inGroups[intentOf[i]] === k),
+          ),
+        ),
+      ),
       areKnown: groups.map(() => false),
     },
     weeks: new Int32Array(bytes(columns.weeks)),
@@ -63,6 +62,17 @@ async function fetchMap() {
   };
 }
 /** @typedef {Awaited<ReturnType<typeof fetchMap>>["byIntent"]} MapParts */
+
+/** The mean of some points. @param {Float32Array[]} axes @param {number[]} some */
+const centre = (axes, some) => axes.map((axis) => some.reduce((sum, i) => sum + axis[i], 0) / (some.length || 1));
+
+/** Colours of groups at some places: where there are more groups than colours, those of one colour lie far apart. */
+const distinct = (/** @type {number[][]} */ places) =>
+  places.reduce((/** @type {string[]} */ given, [x, y]) => {
+    const room = (/** @type {string} */ colour) =>
+      Math.min(...places.filter((_, k) => given[k] === colour).map((p) => Math.hypot(p[0] - x, p[1] - y)));
+    return [...given, PALETTE.reduce((best, colour) => (room(colour) > room(best) ? colour : best))];
+  }, []);
 
 /** @param {string} [name] An intent to show alone. */
 export async function mapView(name) {
@@ -90,7 +100,7 @@ export async function mapView(name) {
     certainty: (/** @type {number} */ i) => certaintyColour(data.probability[i]),
     decision: (/** @type {number} */ i) => DECISION[kind(i)],
   };
-  disposeLast?.();
+  chosen.dispose();
   const map = scatter(canvas, {
     camera,
     colourOf: (i) => colours[chosen.by](i),
@@ -105,7 +115,7 @@ export async function mapView(name) {
     },
     onHint: () => (hint.hidden = false),
   });
-  disposeLast = map.dispose;
+  chosen.dispose = map.dispose;
 
   let hovering = 0;
   function showCard(/** @type {number | null} */ i, /** @type {[x: number, y: number]} */ [x, y]) {
@@ -205,6 +215,7 @@ export async function mapView(name) {
   function redraw() {
     map.setPoints({ x: data.x, y: data.y, intent: parts().of });
     card.hidden = true;
+    knownNames.hidden = isGrouped(); // groups are of new and known ones
     pointAt(null);
     drawLegend();
   }
@@ -240,6 +251,7 @@ export async function mapView(name) {
     map.showQuietNames(value);
   };
   map.showQuietNames(chosen.knownNames);
+  const knownNames = checkbox("known-names", t("map.knownNames"), chosen.knownNames, showKnown);
   // ---------------------------------------------------------------- what is lit up: hits of a search, one week
 
   const [known, searchSoon] = [data.weeks.filter(Boolean), lastOf(MILLISECONDS_BEFORE_SEARCHING)];
@@ -286,6 +298,11 @@ export async function mapView(name) {
   const only = name === undefined ? -1 : data.names.indexOf(name);
   if (only >= 0) queueMicrotask(() => keepAndSelect(only));
   if (!data.isFinal) awaitLayout();
+  const zoom = el("div", { class: "zoom" }, [
+    button("+", () => map.zoom(ZOOM_STEP), { "aria-label": t("map.zoomIn") }),
+    button("−", () => map.zoom(1 / ZOOM_STEP), { "aria-label": t("map.zoomOut") }),
+    button(t("map.reset"), () => map.reset()),
+  ]);
   const isWide = matchMedia("(min-width: 761px)").matches;
   return {
     title: t("map.title"),
@@ -299,20 +316,18 @@ export async function mapView(name) {
         by,
         checkbox("lasso", t("map.draw"), false, map.setDrawing),
         hasGroups() && checkbox("groups", t("map.groups"), isGrouped(), showGroups),
-        checkbox("known-names", t("map.knownNames"), chosen.knownNames, showKnown),
+        knownNames,
         [finder, lastWeek > firstWeek && el("label", { class: "control" }, [t("map.week"), " ", slider]), found],
-        el("span", { class: "row zoom" }, [
-          button("+", () => map.zoom(ZOOM_STEP), { "aria-label": t("map.zoomIn") }),
-          button("−", () => map.zoom(1 / ZOOM_STEP), { "aria-label": t("map.zoomOut") }),
-          button(t("map.reset"), () => map.reset()),
-        ]),
       ]),
       [note, hint],
       el("div", { class: "map" }, [
         el("div", [
           el("div", { class: "map-frame" }, [plot, card]),
-          el("p", { class: "quiet help", id: "map-help" }, help()),
-          el("p", { class: "quiet help-touch" }, t("map.helpTouch")),
+          el("div", { class: "below" }, [
+            el("p", { class: "quiet help", id: "map-help" }, help()),
+            el("p", { class: "quiet help-touch" }, t("map.helpTouch")),
+            zoom,
+          ]),
         ]),
         el("div", { class: "side" }, [list, fold(t("map.legend"), legend, isWide)]),
       ]),

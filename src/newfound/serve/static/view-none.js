@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { undo } from "./decisions.js";
 import { button, el, quietLine } from "./dom.js";
-import { ago } from "./parts.js";
+import { moment } from "./parts.js";
 import { rich, t } from "./strings.js";
 import { selectionIn, titleOf, utteranceList, utterancesAt } from "./utterances.js";
 
@@ -28,7 +28,7 @@ export async function noneView() {
 function rejectedItem(e) {
   const name = String(e.arguments.intent);
   return el("li", { class: "between row" }, [
-    el("span", rich("none.rejectedBy", { name: el("strong", name), who: e.author, when: ago(e.at) })),
+    el("span", rich("none.rejectedBy", { name: el("strong", name), who: e.author, when: moment(e.at) })),
     button(t("bringBack"), () => undo(e.id), { "aria-label": t("none.bringBackNamed", { name }) }),
   ]);
 }

@@ -5,10 +5,11 @@ import { SHOWS, listAddress } from "./view-intents.js";
 import { linePlot } from "./plot.js";
 import { knownCheck } from "./parts.js";
 import { address } from "./router.js";
-import { intents, known, loadDetails, state } from "./store.js";
+import { intents, known, loadDetails, state } from "./review.js";
 import { breakable, t } from "./strings.js";
 
 const MAX_INTENTS_IN_A_LIST = 30; // more are put into groups
+const SHOWN_OF_A_GROUP = 3;
 const KINDS_OF_WORK = /** @type {const} */ (["new", "same", "two", "doubtful"]);
 
 export async function overviewView() {
@@ -43,7 +44,7 @@ function lead(toDo) {
   const facts = [
     t("overview.logs", { n: logs }),
     nKnown > 0 && t("overview.known", { n: nKnown, share: percent(known_share) }),
-    without_intent > 0 && t("overview.noIntent", { share: percent(Math.max(0, 1 - new_share - known_share)) }),
+    without_intent > 0 && t("overview.noIntent", { n: without_intent }),
   ];
   const headline = isRound ? "overview.headlineOfRound" : "overview.headline";
   return el("section", { class: "opening", "aria-label": t("overview.title") }, [
@@ -71,18 +72,21 @@ function lead(toDo) {
 
 /** @param {Intent[]} some */
 function newIntents(some) {
+  const byWeek = some.some((i) => i.volume) ? t("overview.byWeek") : "";
   if (some.length <= MAX_INTENTS_IN_A_LIST || !some.some((i) => i.path))
-    return section(t(some.some((i) => i.volume) ? "overview.largestByWeek" : "overview.largest"), list(some));
+    return section(t("overview.largest") + byWeek, list(some));
   const groupOf = (/** @type {Intent} */ i) => i.path?.split("/")[0] ?? t("intents.noGroup");
-  const folded = [...new Set(some.map(groupOf))]
+  const groups = [...new Set(some.map(groupOf))]
     .map((name) => ({ name, own: some.filter((i) => groupOf(i) === name) }))
     .map((group) => ({ ...group, size: group.own.reduce((sum, i) => sum + i.size, 0) }))
     .sort((a, b) => b.size - a.size)
     .map(({ name, own, size }) => {
       const facts = quiet(` ${t("intents", { n: own.length })}, ${t("utterances", { n: size })}`);
-      return fold([breakable(name), facts], list(own), false);
+      const [first, rest] = [own.slice(0, SHOWN_OF_A_GROUP), own.slice(SHOWN_OF_A_GROUP)];
+      const more = rest.length > 0 && fold(t("overview.more", { n: rest.length }), list(rest), false);
+      return [el("h4", [breakable(name), facts]), list(first), more];
     });
-  return section(t("overview.groups"), folded);
+  return section(t("overview.groups") + byWeek, groups);
 }
 
 /** @param {Intent[]} some */

@@ -4,10 +4,11 @@ import { decide, merger, move, undo } from "./decisions.js";
 import { button, el, kbd, linkButton, quiet, quietLine, row, table } from "./dom.js";
 import { dot, intentLink, named, sureness, tag } from "./parts.js";
 import { address, show } from "./router.js";
-import { intentNamed } from "./store.js";
+import { intentNamed } from "./review.js";
+import { store } from "./store.js";
 import { rich, t } from "./strings.js";
 
-/** @type {import("./dom.js").Column[]} */
+/** @type {Column[]} */
 const COLUMNS = [[t("intent")], [t("intent")], [t("pairs.expected"), "number"], [t("pairs.look"), "action"]];
 
 export async function pairsView() {
@@ -28,14 +29,13 @@ export async function pairsView() {
   };
 }
 
-const cursor = { pair: "", side: 0, at: 0 };
+const cursor = store.pair;
 
 export async function pairView(/** @type {string} */ first, /** @type {string} */ second) {
   const answer = await get("/v1/review/pair", { first, second });
   const sides = [answer.first, answer.second];
   const names = [first, second];
-  const pair = `${first}/${second}`;
-  if (cursor.pair !== pair) Object.assign(cursor, { pair, side: 0, at: 0 });
+  if (cursor.names !== String(names)) Object.assign(cursor, { names: String(names), side: 0, at: 0 });
   if (!sides[cursor.side].length && sides[1 - cursor.side].length) cursor.side = 1 - cursor.side;
 
   const put = (/** @type {PairedUtterance} */ u, /** @type {string} */ to) =>

@@ -8,9 +8,9 @@ import { bullets, button, el, kbd, keyed, linkButton, quietLine, row } from "./d
 import { count, percent } from "./format.js";
 import { say } from "./messages.js";
 import { dot, sureness, term } from "./parts.js";
-import { QueueModel } from "./queue-model.js";
 import { show } from "./router.js";
-import { intentNamed, isIntent, known, limits, loadDetails, mine, state } from "./store.js";
+import { intentNamed, isIntent, known, limits, loadDetails, mine, state } from "./review.js";
+import { store } from "./store.js";
 import { breakable, rich, t } from "./strings.js";
 
 /** @typedef {import("./queue-model.js").Question} Question */
@@ -20,7 +20,7 @@ const PLACES_TO_BEGIN = 8;
 const MERGING_KEY = "j";
 const EXAMPLES_OF_A_CANDIDATE = 2;
 const ROUND = "newfound-round"; // the goal survives a reload
-const queue = new QueueModel();
+const { queue } = store;
 Object.assign(queue.round, JSON.parse(sessionStorage.getItem(ROUND) ?? "{}"));
 
 // While somebody else decides as well, two people begin at different places of the queue.

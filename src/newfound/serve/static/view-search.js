@@ -2,7 +2,7 @@
 import { byId, el, lastOf, quiet } from "./dom.js";
 import { named } from "./parts.js";
 import { address, go, show } from "./router.js";
-import { intents } from "./store.js";
+import { intents } from "./review.js";
 import { t } from "./strings.js";
 import { differentTexts, likeAddress, selectionIn, utteranceList, utterancesAt } from "./utterances.js";
 

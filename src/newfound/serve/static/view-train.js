@@ -2,9 +2,10 @@
 import { get, post } from "./api.js";
 import { attempt } from "./decisions.js";
 import { button, byId, checkbox, el, fill, fold, linkButton, quietLine, row, section } from "./dom.js";
-import { Slot, acceptDrops, slotView } from "./files.js";
+import { acceptDrops, read, slotView } from "./files.js";
 import { say } from "./messages.js";
-import { who } from "./store.js";
+import { who } from "./review.js";
+import { store } from "./store.js";
 import { t } from "./strings.js";
 import { donePanel, endedPanel, runningPanel } from "./train-job.js";
 
@@ -12,48 +13,40 @@ const MILLISECONDS_BETWEEN_LOOKS = { running: 500, otherwise: 2500 };
 const KINDS_OF_DECISIONS = /** @type {const} */ (["answers", "accepted", "merged", "split", "renamed", "rejected"]);
 const CARD = { class: "card" };
 const CHECK = { class: "check" };
-const newer = new Slot("newer-logs", "logs");
-const anew = { logs: new Slot("other-logs", "logs"), known: new Slot("known-file", "known") };
-const options = {
-  update: { number: "", redact: false, isOpen: false },
-  discover: { number: "", redact: false, isOpen: false },
-};
-let chosenKind = /** @type {"refit" | "update" | "discover"} */ ("refit");
-let acceptsAll = false; // whether an update keeps the intents that nobody has accepted
-/** @type {Training} */
-let training;
-let jobBox = el("div");
-let cardBox = el("div");
-let heardStatus = "idle"; // of the job
-/** @type {Job | null} */
-let lostJob = null; // one that this page has seen run and that the server does not know any more
+/** @typedef {import("./store.js").Slot} Slot */
+const state = store.train;
+const { newer } = state;
 
 export async function trainView() {
-  training = await look();
-  [jobBox, cardBox] = [el("div", { "aria-live": "polite" }), el("div")];
-  for (const s of [newer, anew.logs, anew.known]) s.onChange = drawCards;
+  state.training = await look();
+  [state.jobBox, state.cardBox] = [el("div", { "aria-live": "polite" }), el("div")];
+  for (const s of [newer, state.logs, state.known]) s.onChange = drawCards;
   drawJob();
   drawCards();
-  follow(jobBox);
-  return { title: t("train.title"), onNews: () => false, content: [el("h2", t("train.title")), jobBox, cardBox] };
+  follow(state.jobBox);
+  return {
+    title: t("train.title"),
+    onNews: () => false,
+    content: [el("h2", t("train.title")), state.jobBox, state.cardBox],
+  };
 }
 
 const look = () => /** @type {Promise<Training>} */ (get("/v1/review/training"));
 
 /** Tell the end of a job where it is not shown anyway. @param {string} status */
 export function hearOfJob(status) {
-  if (heardStatus === "running" && status !== "running" && !jobBox.isConnected)
+  if (state.heardStatus === "running" && status !== "running" && !state.jobBox.isConnected)
     say([
       t(`job.said.${/** @type {Exclude<Job["status"], "running">} */ (status)}`),
       " ",
       el("a", { href: "#train" }, t("job.look")),
     ]);
-  heardStatus = status;
+  state.heardStatus = status;
 }
 
 export const acceptDroppedLogs = () =>
   acceptDrops(newer, async () => {
-    chosenKind = "update";
+    state.kind = "update";
     return (await look()).max_bytes;
   });
 
@@ -64,7 +57,7 @@ export const acceptDroppedLogs = () =>
 function follow(box) {
   const pause = MILLISECONDS_BETWEEN_LOOKS[isRunning() ? "running" : "otherwise"];
   setTimeout(async () => {
-    if (box !== jobBox || !box.isConnected) return;
+    if (box !== state.jobBox || !box.isConnected) return;
     try {
       update(await look());
     } catch {
@@ -77,17 +70,17 @@ function follow(box) {
 /** @param {Training} latest */
 function update(latest) {
   const withoutTime = (/** @type {Training} */ one) => JSON.stringify({ ...one, job: { ...one.job, seconds: 0 } });
-  const isSame = withoutTime(training) === withoutTime(latest);
+  const isSame = withoutTime(state.training) === withoutTime(latest);
   const hasEnded = isRunning() && latest.job.status !== "running";
-  if (latest.job.status !== "idle") lostJob = null;
-  else if (isRunning()) lostJob = { ...training.job, status: "idle" };
-  training = latest;
+  if (latest.job.status !== "idle") state.lostJob = null;
+  else if (isRunning()) state.lostJob = { ...state.training.job, status: "idle" };
+  state.training = latest;
   if (hasEnded && latest.job.status === "done") forgetFiles(latest.job.kind);
   if (isRunning() || !isSame) drawJob();
   if (!isRunning() && !isSame) drawCards();
 }
 
-const isRunning = () => training.job.status === "running";
+const isRunning = () => state.training.job.status === "running";
 
 /** @param {keyof Posts} path @param {object} [body] */
 async function send(path, body) {
@@ -99,19 +92,19 @@ const refit = () => attempt(() => send("/v1/review/refit"));
 // ---------------------------------------------------------------- the job
 
 function drawJob() {
-  cardBox.hidden = isRunning();
-  const { job } = training;
-  const follows = /** @type {any} */ (jobBox.firstChild)?.follow;
+  state.cardBox.hidden = isRunning();
+  const { job } = state.training;
+  const follows = /** @type {any} */ (state.jobBox.firstChild)?.follow;
   if (isRunning() && follows) return follows(job);
-  const ended = () => endedPanel(lostJob ?? job, startAgain());
+  const ended = () => endedPanel(state.lostJob ?? job, startAgain());
   const panels = {
-    idle: () => lostJob && ended(),
+    idle: () => state.lostJob && ended(),
     running: () => runningPanel(job, cancel),
     failed: ended,
     cancelled: ended,
-    done: () => donePanel(training, serve),
+    done: () => donePanel(state.training, serve),
   };
-  fill(jobBox, panels[job.status]());
+  fill(state.jobBox, panels[job.status]());
 }
 
 const cancel = () => attempt(() => send("/v1/jobs/cancel"));
@@ -123,8 +116,8 @@ const serve = (/** @type {string} */ which) =>
 
 /** What starts a job of the kind again; null if its file is not here. */
 const startAgain = () =>
-  ({ refit, update: newer.file && startUpdate, discover: anew.logs.file && startDiscovery })[
-    (lostJob ?? training.job).kind
+  ({ refit, update: newer.file && startUpdate, discover: state.logs.file && startDiscovery })[
+    (state.lostJob ?? state.training.job).kind
   ];
 
 // ---------------------------------------------------------------- what can be started
@@ -134,18 +127,18 @@ function drawCards() {
   const cards = { refit: decisionsCard(), update: newerLogsCard(), discover: anewCard() };
   const kinds = /** @type {(keyof typeof cards)[]} */ (Object.keys(cards));
   const option = (/** @type {keyof typeof cards} */ kind) => {
-    const radio = el("input", { type: "radio", name: "train", id: `train-${kind}`, checked: kind === chosenKind });
+    const radio = el("input", { type: "radio", name: "train", id: `train-${kind}`, checked: kind === state.kind });
     radio.addEventListener("change", () => choose(kind));
-    cards[kind].hidden = kind !== chosenKind;
-    return el("label", { class: "control" }, [radio, " ", t(`train.which.${kind}`)]);
+    cards[kind].hidden = kind !== state.kind;
+    return el("label", { class: "control" }, [radio, t(`train.which.${kind}`)]);
   };
-  fill(cardBox, el("fieldset", [el("legend", t("train.which")), kinds.map(option)]), Object.values(cards));
+  fill(state.cardBox, el("fieldset", [el("legend", t("train.which")), kinds.map(option)]), Object.values(cards));
   if (focused) byId(focused)?.focus({ preventScroll: true });
 }
 
 /** @param {"refit" | "update" | "discover"} kind */
 function choose(kind) {
-  chosenKind = kind;
+  state.kind = kind;
   drawCards();
 }
 
@@ -162,17 +155,17 @@ const steps = (title, [file, stays, start]) =>
   );
 
 function decisionsCard() {
-  const decided = KINDS_OF_DECISIONS.filter((kind) => training.decided[kind] > 0);
-  const isElsewhere = jobBox.querySelector("button.main") !== null; // the next step is the job's
+  const decided = KINDS_OF_DECISIONS.filter((kind) => state.training.decided[kind] > 0);
+  const isElsewhere = state.jobBox.querySelector("button.main") !== null; // the next step is the job's
   const links = row(linkButton("#intents", t("queue.toIntents")), linkButton("#queue", t("train.toQueue")));
   const counts = decided.map((kind) => {
-    const n = training.decided[kind];
+    const n = state.training.decided[kind];
     return el("li", [el("strong", String(n)), ` ${t(`train.${kind}`, { n })}`]);
   });
   const start = { class: isElsewhere ? "" : "main", id: "refit" };
   return steps(t("train.decisions"), [
     decided.length
-      ? [quietLine(t("train.since", { name: training.name })), el("ul", { class: "counts" }, counts)]
+      ? [quietLine(t("train.since", { name: state.training.name })), el("ul", { class: "counts" }, counts)]
       : el("p", t("train.nothing")),
     el("p", t("train.help")),
     decided.length ? row(button(t("train.title"), refit, start)) : links,
@@ -180,33 +173,33 @@ function decisionsCard() {
 }
 
 function newerLogsCard() {
-  const { decided, undecided } = training;
+  const { decided, undecided } = state.training;
   const mustAccept = decided.accepted === 0 && undecided > 0;
   const keep = (/** @type {boolean} */ isOn) => {
-    acceptsAll = isOn;
+    state.acceptsAll = isOn;
     newer.onChange();
   };
-  const keepAll = checkbox("accept-all", t("update.acceptAll", { n: undecided }), acceptsAll, keep, CHECK);
-  const disabled = !newer.isReady || (mustAccept && !acceptsAll);
+  const keepAll = checkbox("accept-all", t("update.acceptAll", { n: undecided }), state.acceptsAll, keep, CHECK);
+  const disabled = !newer.isReady || (mustAccept && !state.acceptsAll);
   return steps(t("update.title"), [
-    slotView(newer, t("update.logs"), training),
+    slotView(newer, t("update.logs"), state.training),
     [
       el("p", t("update.help")),
       undecided > 0 && [
-        !acceptsAll && el("p", { class: "warned" }, t("update.lost", { n: undecided })),
+        !state.acceptsAll && el("p", { class: "warned" }, t("update.lost", { n: undecided })),
         el("p", keepAll),
       ],
-      mustAccept && !acceptsAll && quietLine(t("update.acceptFirst")),
+      mustAccept && !state.acceptsAll && quietLine(t("update.acceptFirst")),
     ],
     [choices("update"), row(button(t("update.start"), startUpdate, { class: "main", id: "start-update", disabled }))],
   ]);
 }
 
 function anewCard() {
-  const { logs, known } = anew;
+  const { logs, known } = state;
   const disabled = !logs.isReady || (known.file !== null && !known.isReady);
   return steps(t("discover.title"), [
-    [slotView(logs, t("discover.logs"), training), slotView(known, t("discover.known"), training)],
+    [slotView(logs, t("discover.logs"), state.training), slotView(known, t("discover.known"), state.training)],
     el("p", t("discover.help")),
     [
       choices("discover"),
@@ -217,7 +210,7 @@ function anewCard() {
 
 /** @param {"update" | "discover"} kind */
 function choices(kind) {
-  const chosen = options[kind];
+  const chosen = state[kind];
   const number = el("input", { type: "number", id: `${kind}-number`, min: 1, max: 100_000, value: chosen.number });
   number.placeholder = t("options.auto");
   number.addEventListener("input", () => (chosen.number = number.value));
@@ -230,12 +223,12 @@ function choices(kind) {
 }
 
 /** @param {"update" | "discover"} kind */
-const chosenOptions = (kind) => ({ n_new: Number(options[kind].number) || "auto", redact: options[kind].redact });
+const chosenOptions = (kind) => ({ n_new: Number(state[kind].number) || "auto", redact: state[kind].redact });
 
 /** The id of a slot's file. A job takes its files with it, so one that was taken is sent again. @param {Slot} s */
 async function idOf(s) {
   if (!s.file) return null;
-  if (s.isTaken) await s.read();
+  if (s.isTaken) await read(s);
   if (!s.preview?.id) throw new Error(t("file.notUsable", { name: s.file.name }));
   return s.preview.id;
 }
@@ -244,18 +237,18 @@ const startUpdate = () =>
   attempt(async () => {
     const file = await idOf(newer);
     newer.isTaken = true; // even if it is refused: it is then sent again
-    await send("/v1/update", { logs_file: file, accept_all: acceptsAll, ...chosenOptions("update") });
+    await send("/v1/update", { logs_file: file, accept_all: state.acceptsAll, ...chosenOptions("update") });
   });
 
 const startDiscovery = () =>
   attempt(async () => {
-    const files = { logs_file: await idOf(anew.logs), known_file: await idOf(anew.known) };
-    anew.logs.isTaken = anew.known.isTaken = true;
+    const files = { logs_file: await idOf(state.logs), known_file: await idOf(state.known) };
+    state.logs.isTaken = state.known.isTaken = true;
     await send("/v1/discover", { ...files, ...chosenOptions("discover") });
   });
 
 /** What has been learned need not be learned again. @param {string} kind */
 function forgetFiles(kind) {
-  const used = kind === "update" ? [newer] : kind === "discover" ? Object.values(anew) : [];
+  const used = kind === "update" ? [newer] : kind === "discover" ? [state.logs, state.known] : [];
   for (const s of used) s.empty();
 }

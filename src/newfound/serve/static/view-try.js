@@ -3,7 +3,7 @@ import { post } from "./api.js";
 import { attempt } from "./decisions.js";
 import { bullets, button, el, fill, kbd, quiet, row, table, tableRow } from "./dom.js";
 import { named, sureness, warning } from "./parts.js";
-import { draft, limits } from "./store.js";
+import { draft, limits } from "./review.js";
 import { rich, t } from "./strings.js";
 
 const MAX_CHARACTERS = 100_000; // of all texts together
@@ -76,7 +76,7 @@ function reasons(e) {
     u.text,
     " ",
     named(u.intent),
-    quiet(` ${u.labelled_by} · ${t("try.similarity", { value: String(u.similarity) })}`),
+    quiet(` · ${u.labelled_by} · ${t("try.similarity", { value: String(u.similarity) })}`),
   ]);
   const words = e.words.map((w) =>
     rich(w.intent === e.intent ? "try.lessSure" : "try.another", {
@@ -95,7 +95,7 @@ function reasons(e) {
   ];
 }
 
-/** @type {import("./dom.js").Column[]} */
+/** @type {Column[]} */
 const COLUMNS = [[t("try.sentence")], [t("intent")], [t("term.sure")], [t("try.why"), "action"]];
 
 const predictionTable = (/** @type {string[]} */ texts, /** @type {Prediction[]} */ predictions) => [
