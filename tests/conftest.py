@@ -209,3 +209,11 @@ def saved(tiny_encoder, themed, tmp_path_factory) -> Path:
 def folder(saved, tmp_path) -> Path:
     """A copy of that model folder, which a test may change."""
     return shutil.copytree(saved, tmp_path / "model")
+
+
+@pytest.fixture
+def session(folder, tiny_encoder):
+    """A review of that copy."""
+    from newfound.review.session import ReviewSession
+
+    return ReviewSession(folder, encoder=tiny_encoder)

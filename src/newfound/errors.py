@@ -122,12 +122,11 @@ class ConflictingLabels(DataError):
 
     Attributes:
         conflicts: The texts, each with its lines and labels (`newfound.data.validation.Conflict`).
-        shown: The message without the place where all of them are listed.
     """
 
-    def __init__(self, shown: str, conflicts: Sequence[Any], listed: Path | None = None) -> None:
-        self.shown, self.conflicts = shown, tuple(conflicts)
-        super().__init__(shown if listed is None else f"{shown} (all: {listed})", "conflicts")
+    def __init__(self, message: str, conflicts: Sequence[Any]) -> None:
+        self.conflicts = tuple(conflicts)
+        super().__init__(message, "conflicts")
 
 
 class NothingToExport(DataError):

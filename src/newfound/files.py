@@ -9,7 +9,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -175,22 +174,6 @@ def hold_folder(folder: Path, *, alone: bool = True) -> Iterator[None]:
                 return
         finally:
             os.close(handle)
-
-
-def is_held(folder: Path) -> bool:
-    """Return whether a running process holds a folder; where there are no locks, whether it is younger than a day."""
-    if sys.platform == "win32":
-        return time.time() - folder.stat().st_mtime < 86_400
-    import fcntl
-
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(handle)
-    return False
 
 
 def file_signature(path: Path) -> tuple[int, int, int] | None:

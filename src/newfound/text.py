@@ -68,6 +68,12 @@ def shorten(text: str, width: int, end: str = "…") -> str:
     return text if len(text) <= width else text[: width - len(end)] + end
 
 
+def join_words(words: Iterable[object], conjunction: str) -> str:
+    """Return words as in a sentence: with commas, and a conjunction before the last one."""
+    *others, last = map(str, words)
+    return f"{', '.join(others)} {conjunction} {last}" if others else last
+
+
 def first_line(error: Exception) -> str:
     """Return the first line of an error's message, or its type if it has none."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,4 +1,4 @@
-"""How many threads compute, and how they wait for one another. It has to be settled before torch is imported.
+"""How many threads compute, and how they wait for one another. It has to be chosen before torch is imported.
 
 OpenMP's threads wait for the next piece of work by spinning, which keeps a core busy. On a machine that has other work
 to do, each of them then waits for a thread that has no core, and everything takes several times as long. Threads that

@@ -114,7 +114,7 @@ BAD_FILES = {
     "wrong column in the logs": ("logs", "wording\nx\n", "--logs-text-column"),
     "no header": ("known", "how do i pay my bill,pay\nwater leaks,leak\n", "add --no-header"),
     "no label column": ("known", "text\nx\n", "--label-column"),
-    "not UTF-8 in the logs": ("logs", b"text\n\xff\n", "line 2: byte 0xff is not UTF-8"),
+    "not UTF-8 in the logs": ("logs", b"text\n\xff\xff\xff\n", "line 2: byte 0xff is not UTF-8"),
 }
 
 

@@ -47,9 +47,9 @@ def test_no_message_outside_the_command_line_names_a_flag(path):
         ),
         (
             errors.ColumnMissing("f, line 1", "text", "text", ["a"]),
-            "name the column of the utterances with --text-column",
+            "name the column with --text-column",
         ),
-        (errors.ColumnMissing("f, line 1", "y", "label", ["a"]), "name the column of the intents with --label-column"),
+        (errors.ColumnMissing("f, line 1", "y", "label", ["a"]), "name the column with --label-column"),
         (
             errors.ColumnMissing("f, line 1", "text", "text", ["a"], may_lack_header=True),
             "with --text-column, or add --no-header if there is no header line",

@@ -48,10 +48,9 @@ def refused(done, *phrases):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--format", "xml"], "no format 'xml' for predictions"),
+        (["--to", "xml"], "no format 'xml' for predictions"),
         (["--threshold", "2"], "--threshold 2: give a share"),
         (["--top", "-1"], "--top"),
-        (["--fallback", " "], "the fallback label is empty"),
         (["--device", "tpu"], "auto, cpu, cuda"),
     ],
 )
@@ -67,7 +66,7 @@ def test_predict_names_its_own_option_for_the_format_of_the_file(model, tmp_path
     logs = tmp_path / "logs.data"
     logs.write_text(UTTERANCES)
     done = newfound("predict", model, logs, *out)
-    refused(done, "name its format with --input-format")
+    refused(done, "name its format with --format")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +78,7 @@ def test_predict_names_its_own_option_for_the_format_of_the_file(model, tmp_path
         (["update", "MODEL", "absent.csv", "--out", "m"], 2),
         (["estimate", "known.csv", "logs.csv", "--strategy", "guess"], 2),
         (["predict", "MODEL", "absent.csv"], 2),
-        (["predict", "MODEL", "--format", "xml"], 2),
+        (["predict", "MODEL", "--to", "xml"], 2),
         (["export", "MODEL", "--to", "floppy", "--out", "x"], 2),
         (["export", "MODEL", "--to", "csv", "--out", "x.csv"], 0),
         (["inspect", "MODEL"], 0),

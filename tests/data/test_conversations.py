@@ -188,6 +188,7 @@ def test_right_to_left_text_and_very_long_messages_are_kept(tmp_path):
     assert report.counts["truncated"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("endless", [False, True], ids=["many conversations", "one endless conversation"])
 def test_conversations_stream_in_bounded_memory(tmp_path, endless):
     path, n = tmp_path / "many.jsonl", 20_000

@@ -110,7 +110,6 @@ def test_masks_come_before_anything_is_shown_and_what_they_make_equal_is_a_confl
     with pytest.raises(DataError, match="<phone>") as error:
         newfound.discover(known, ["x y", "z w"], tmp_path / "m", redact=True, encoder=tiny_encoder)
     assert "12345678" not in str(error.value)
-    assert "12345678" not in (tmp_path / "m.conflicts.csv").read_text()
     known[0][1] = "call 0176 87654321 now"  # another number: the same text once it is masked
     with pytest.raises(DataError, match="known, line 2: 'call <phone> now' is labelled 'b', but 'a' on line 1"):
         newfound.discover(known, ["x y", "z w"], redact=True, encoder=tiny_encoder)

@@ -102,40 +102,41 @@ def test_absurdly_long_lines_are_cut_and_counted(tmp_path):
 
 def test_rows_stream(tmp_path):
     """Reading stops where the reader stops: a fault below the lines that are looked at first is never reached."""
-    path = write(tmp_path / "l.csv", b"text\nfirst\n" + 100 * b"second\n" + b"\xff\xff\n")
+    path = write(tmp_path / "l.csv", b"text\nfirst\n" + 100 * b"second\n" + b"\xff\xff\xff\n")
     rows, _ = open_rows(path, labels="ignored")
     assert next(rows).text == "first"
     with pytest.raises(DataError, match="line 103"):
         list(rows)
 
 
-def test_bad_json_and_yaml(tmp_path):
-    with pytest.raises(DataError, match="line 2: not JSON"):
-        rows_of(write(tmp_path / "a.jsonl", '{"text": "x", "label": "a"}\nnope\n'))
-    with pytest.raises(DataError, match="line 1: expected a JSON object"):
-        rows_of(write(tmp_path / "b.jsonl", "[1]\n"))
-    with pytest.raises(DataError, match="is not a string but int"):
-        rows_of(write(tmp_path / "c.jsonl", '{"text": 3, "label": "a"}\n'))
-    with pytest.raises(DataError, match="line 1: not JSON"):
-        rows_of(write(tmp_path / "d.jsonl", '{"text": "x", "label": ' + "9" * 5000 + "}\n"))
-    with pytest.raises(DataError, match="the label is not a string but list"):
-        rows_of(write(tmp_path / "e.jsonl", '{"text": "x", "label": ["a"]}\n'))
-    with pytest.raises(DataError, match="line 1: half a character"):
-        read_corpus(write(tmp_path / "f.jsonl", '{"text": "\\ud800 alone"}\n'), labels="ignored")
-    with pytest.raises(DataError, match="not valid YAML"):
-        rows_of(write(tmp_path / "a.yml", "nlu: [unclosed\n"))
-    with pytest.raises(DataError, match="not valid YAML"):
-        rows_of(write(tmp_path / "d.yml", "nlu: []\nx: 2001-99-99\n"))
-    with pytest.raises(DataError, match="has no name"):
-        rows_of(write(tmp_path / "e.yml", "nlu:\n- intent:\n  examples: |\n    - one\n"))
-    with pytest.raises(DataError, match="no `nlu:` list"):
-        rows_of(write(tmp_path / "b.yml", "version: 1\n"))
-    with pytest.raises(DataError, match=r"line 5: an example of intent 'a' does not start with '-'"):
-        rows_of(write(tmp_path / "c.yml", "nlu:\n- intent: a\n  examples: |\n    - one\n    two\n"))
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", '{"text": "x", "label": "a"}\nnope\n', "line 2: not JSON"),
+        ("a.jsonl", "[1]\n", "line 1: expected a JSON object"),
+        ("a.jsonl", '{"text": 3, "label": "a"}\n', "is not a string but int"),
+        ("a.jsonl", '{"text": "x", "label": ' + "9" * 5000 + "}\n", "line 1: not JSON"),
+        ("a.jsonl", '{"text": "x", "label": ["a"]}\n', "the label is not a string but list"),
+        ("a.jsonl", '{"text": "\\ud800 alone", "label": "a"}\n', "line 1: half a character"),
+        ("a.yml", "nlu: [unclosed\n", "not valid YAML"),
+        ("a.yml", "nlu: []\nx: 2001-99-99\n", "not valid YAML"),
+        ("a.yml", "nlu:\n- intent:\n  examples: |\n    - one\n", "has no name"),
+        ("a.yml", "version: 1\n", "no `nlu:` list"),
+        (
+            "a.yml",
+            "nlu:\n- intent: a\n  examples: |\n    - one\n    two\n",
+            "line 5: an example of intent 'a' does",
+        ),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_bad_json_and_yaml(tmp_path, name, content, message):
+    with pytest.raises(DataError, match=message):
+        rows_of(write(tmp_path / name, content))
 
 
 def test_yaml_cannot_build_objects(tmp_path):
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match="could not determine a constructor"):
         rows_of(write(tmp_path / "a.yml", "nlu: !!python/object/apply:os.system ['true']\n"))
 
 
@@ -184,7 +185,7 @@ def test_a_pipe_is_read_once_and_whole(tmp_path):
     assert corpus.texts[0] == "utterance number 0"
 
 
-def test_single_lines_in_another_encoding_are_read_where_the_file_is_clearly_utf8(tmp_path):
+def test_single_lines_in_another_encoding_are_read(tmp_path):
     path = tmp_path / "logs.csv"
     path.write_bytes("text\ncafé\n".encode() + b"caf\xe9 again\nplain\n")
     corpus, report = read_corpus(path, labels="ignored")
@@ -192,9 +193,6 @@ def test_single_lines_in_another_encoding_are_read_where_the_file_is_clearly_utf
     assert report.warnings() == [f"{path}: 1 row not UTF-8, read as Windows-1252 (first: line 3)"]
     with pytest.raises(DataError, match="line 2"):  # an explicit encoding is meant
         read_corpus(path, ReadOptions(encoding="ascii"), labels="ignored")
-    path.write_bytes(b"text,label\ncaf\xc3\xa9,a\ncaf\xe9,b\n")
-    with pytest.raises(DataError, match="line 3: byte 0xe9"):  # somebody's training data should be corrected
-        read_corpus(path)
 
 
 def test_repeats_are_one_utterance_that_counts_more():

@@ -91,8 +91,8 @@ def test_the_best_way_to_divide_is_found(answers, n_words):
 
 def test_limits_hold_for_parts(saved, tiny_encoder):
     model = load(saved, encoder=tiny_encoder)
-    none = Predictor(model, PredictionLimits(threshold=1.0, fallback="to_human", several=True)).predictions([BOTH])[0]
-    assert (none.intent, none.intents) == ("to_human", ())
+    none = Predictor(model, PredictionLimits(threshold=1.0, several=True)).predictions([BOTH])[0]
+    assert (none.intent, none.intents) == (None, ())
     with pytest.raises(SettingsError, match="of a whole message"):
         newfound.predict(model, [BOTH], several=True, explain=True)
 
@@ -105,7 +105,7 @@ def test_every_interface_gives_the_parts(saved, tiny_folder, tiny_encoder, tmp_p
     spans = [[(p.intent, p.start, p.end) for p in one.intents] for one in expected]
     assert max(map(len, spans)) > 1, "a message is divided"
     assert [p.intent for p in expected] == [p.intent for p in newfound.predict(saved, texts, encoder=tiny_encoder)]
-    options = ("predict", saved, tmp_path / "texts.txt", "--encoder", tiny_folder, "--several", "--format")
+    options = ("predict", saved, tmp_path / "texts.txt", "--encoder", tiny_folder, "--several", "--to")
     rows = [json.loads(line)["intents"] for line in command(*options, "jsonl").stdout.splitlines()]
     cells = [json.loads(row["intents"]) for row in csv.DictReader(io.StringIO(command(*options, "csv").stdout))]
     with serving.client_of(saved, tiny_encoder) as client:

@@ -21,8 +21,8 @@ def test_repeats_are_encoded_once(saved, tiny_encoder, monkeypatch):
 
 def test_limits_and_wrong_settings(saved, tiny_encoder):
     model = load(saved, encoder=tiny_encoder)
-    predictor = Predictor(model, PredictionLimits(threshold=1.0, fallback="other"))
-    assert predictor.predictions(["pay bill"])[0].intent == "other"
+    predictor = Predictor(model, PredictionLimits(threshold=1.0))
+    assert predictor.predictions(["pay bill"])[0].intent is None
     with pytest.raises(SettingsError, match="top=-1"):
         Predictor(model, PredictionLimits(top=-1))
     with pytest.raises(SettingsError, match="give a list of texts"):

@@ -85,7 +85,7 @@ def test_a_worker_that_dies_loses_and_doubles_no_row(cluster, saved, logs, ray_o
     monkeypatch.setattr(ray_data, "Worker", dying_worker(tmp_path / "died"))
     written = library.write_predictions(saved, logs, out=tmp_path / "out", top=1, workers=2, **ray_options)
     assert (tmp_path / "died").exists()
-    assert written.rows == ROWS
+    assert written == ROWS
     found = sorted(pq.read_table(tmp_path / "out").to_pylist(), key=lambda row: row["id"])
     assert [row["id"] for row in found] == list(range(ROWS))
     assert {row["input_intent"] for row in found} == {"old"}

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from newfound.data.corpus import Corpus, Origin
 from newfound.data.rows import ReadOptions
 from newfound.data.validation import read_corpus
-from newfound.errors import DataError, SettingsError, TargetExists
+from newfound.errors import DataError, SettingsError
 from newfound.exports.formats import Project, by_intent, zip_files
-from newfound.exports.registry import EXPORTS, renamed_intents, write_export
+from newfound.exports.registry import EXPORTS, check_language, export_format, renamed_intents
 
 CORPUS = Corpus.of(
     [
@@ -34,14 +34,14 @@ CORPUS = Corpus.of(
     ],
     ["lost_card", "lost_card", "pay bill/now", "pay bill/now", "odd: name", "odd: name", "pay bill/now", "lost_card"],
 )
-NOT_READABLE = ("parquet", "datasets", "csv-safe", "label-studio", "semantic-router")
+NOT_READABLE = ("parquet", "csv-safe", "label-studio", "semantic-router")
 READABLE = [name for name in EXPORTS if name not in NOT_READABLE]
 
 
 @pytest.mark.parametrize("format", READABLE)
 def test_what_was_exported_is_imported_again(format, tmp_path):
     path = tmp_path / f"file{EXPORTS[format].suffix}"
-    write_export(CORPUS, format, path, Project("my bot"))
+    path.write_bytes(EXPORTS[format].content(CORPUS, Project("my bot")))
     back, _ = read_corpus(path, ReadOptions(format=format))
     expected, found = by_intent(CORPUS), by_intent(back)
     if format == "botpress":  # whose intents' names are file names
@@ -56,7 +56,7 @@ def test_what_was_exported_is_imported_again(format, tmp_path):
 
 def test_parquet_is_imported_again(tmp_path):
     pytest.importorskip("pyarrow")
-    write_export(CORPUS, "parquet", tmp_path / "file.parquet")
+    (tmp_path / "file.parquet").write_bytes(EXPORTS["parquet"].content(CORPUS, Project()))
     back, _ = read_corpus(tmp_path / "file.parquet")
     assert by_intent(back) == by_intent(CORPUS)
 
@@ -246,16 +246,6 @@ def test_plain_csv_keeps_every_cell_as_it_is():
     assert EXPORTS["csv"].write(corpus, Project()).decode() == expected
 
 
-def test_an_emoji_in_a_label_survives_in_a_dataset(tmp_path):
-    intents = ["party 🎉", "naïve: 'x'", "日本", "a\x7fb", "line\u2028end"]
-    write_export(Corpus.of(["a", "b", "c", "d", "e"], intents), "datasets", tmp_path / "set")
-    card = yaml.safe_load((tmp_path / "set" / "README.md").read_text("utf-8").split("---\n")[1])
-    names = card["dataset_info"]["features"][1]["dtype"]["class_label"]["names"]
-    assert sorted(names.values()) == sorted(intents)
-    rows = [json.loads(line) for line in (tmp_path / "set" / "train.jsonl").read_bytes().splitlines()]
-    assert {row["label"] for row in rows} == set(intents)
-
-
 def test_a_slash_in_a_label_does_not_make_a_response_selector_of_it():
     intents = ["faq/hours", "faq_hours", "faq/hours/now", "plain"]
     corpus = Corpus.of(list("abcd"), intents)
@@ -343,34 +333,11 @@ def test_semantic_router_gets_a_file_for_load_router():
     }
 
 
-@pytest.mark.parametrize("format", ["csv", "datasets"])
-def test_an_export_is_replaced_only_when_asked(format, tmp_path):
-    path = tmp_path / "out"
-    write_export(CORPUS, format, path)
-    with pytest.raises(TargetExists, match="allow it to be replaced"):
-        write_export(CORPUS, format, path)
-    write_export(Corpus.of(["a"], ["b"]), format, path, overwrite=True)
-    content = (path if path.is_file() else path / "train.jsonl").read_text()
-    assert len(content.splitlines()) == (2 if format == "csv" else 1)
-
-
-def test_nothing_but_an_export_is_ever_replaced(tmp_path):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "precious").write_text("mine")
-    (tmp_path / "file").write_text("mine")
-    for format in ("csv", "datasets"):
-        with pytest.raises(TargetExists, match="holds something else"):
-            write_export(CORPUS, format, tmp_path / "folder", overwrite=True)
-    with pytest.raises(TargetExists, match="this format is a folder"):
-        write_export(CORPUS, "datasets", tmp_path / "file", overwrite=True)
-    assert (tmp_path / "folder" / "precious").read_text() == (tmp_path / "file").read_text() == "mine"
-
-
-def test_bad_requests(tmp_path):
+def test_bad_requests():
     with pytest.raises(SettingsError, match="no format"):
-        write_export(CORPUS, "floppy", tmp_path / "x")
+        export_format("floppy")
     with pytest.raises(SettingsError, match="language"):
-        write_export(CORPUS, "rasa", tmp_path / "x", Project(language="../en"))
+        check_language("../en")
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_nothing_is_replaced_without_being_asked(reviewed, exported, tmp_path):
     with pytest.raises(TargetExists, match="allow it to be replaced"):
         newfound.export(reviewed, "onnx", exported)
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(TargetExists, match="holds something else"):
+    with pytest.raises(TargetExists, match="is no folder of such an export"):
         newfound.export(reviewed, "onnx", tmp_path, overwrite=True)
     before = (exported / "model.onnx").read_bytes()
     newfound.export(reviewed, "onnx", exported, overwrite=True)

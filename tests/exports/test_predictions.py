@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sys
+from contextlib import nullcontext
 
 import pytest
 
@@ -13,15 +14,16 @@ from newfound.errors import MissingExtra, SettingsError
 from newfound.exports.predictions import check_writer, write_batches
 from newfound.model.types import Prediction, RankedIntent
 
+RANKED = RankedIntent("pay", 0.75), RankedIntent("b", 0.25)
 ROWS = [
-    (1, Prediction("pay, please", "pay", True, 0.75, 0.25, "known", (RankedIntent("pay", 0.75),))),
-    (4, Prediction('two\nlines "🎉"', None, False, 0.5, 1.0, None, (RankedIntent("a", 0.5), RankedIntent("b", 0.25)))),
+    (1, Prediction("pay, please", "pay", True, 0.75, 0.25, "known", RANKED)),
+    (4, Prediction('two\nlines "🎉"', None, False, 0.5, 1.0, None, (RankedIntent("a", 0.5),))),
 ]
 
 
 def _written(format, top):
     stream = io.BytesIO()
-    assert write_batches(format, stream, [[row] for row in ROWS], top) == len(ROWS)
+    assert write_batches(format, nullcontext(stream), iter([[row] for row in ROWS]), top) == len(ROWS)
     return stream.getvalue()
 
 
@@ -33,16 +35,16 @@ def test_json_lines(top):
     assert [row["status"] for row in rows] == ["known", None]
     assert ("top" in rows[0]) == bool(top)
     if top:
-        assert rows[1]["top"] == [{"intent": "a", "probability": 0.5}, {"intent": "b", "probability": 0.25}]
+        assert rows[0]["top"] == [{"intent": "pay", "probability": 0.75}, {"intent": "b", "probability": 0.25}]
 
 
 def test_csv_has_the_same_columns_in_every_row():
     rows = list(csv.DictReader(io.StringIO(_written("csv", 2).decode(), newline="")))
     assert rows[0]["text"] == "pay, please"
     assert rows[0]["known"] == "true"
-    assert (rows[0]["intent_1"], rows[0]["probability_1"], rows[0]["intent_2"]) == ("pay", "0.75", "")
+    assert (rows[1]["intent_1"], rows[1]["probability_1"], rows[1]["intent_2"]) == ("a", "0.5", "")
     assert (rows[1]["text"], rows[1]["intent"]) == ('two\nlines "🎉"', "")
-    assert (rows[1]["intent_2"], rows[1]["probability_2"]) == ("b", "0.25")
+    assert (rows[0]["intent_2"], rows[0]["probability_2"]) == ("b", "0.25")
     assert "intent_1" not in _written("csv", 0).decode()
 
 
@@ -68,7 +70,7 @@ def test_each_batch_reaches_the_stream_at_once(format):
         assert b"pay, please" in stream.getvalue()
         yield ROWS[1:]
 
-    write_batches(format, stream, batches(), 0)
+    write_batches(format, nullcontext(stream), batches(), 0)
 
 
 def test_unknown_formats_and_missing_packages(monkeypatch):

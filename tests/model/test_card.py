@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 import yaml
@@ -11,8 +10,10 @@ import yaml
 import newfound
 from newfound.model.folder import load
 from newfound.model.sidecars import save_thresholds
+from newfound.workflows.assigned import read_assigned
 from newfound.workflows.exporting import project_of
 from newfound.workflows.publishing import model_card, public_name
+from newfound.workflows.runtime import Runtime
 
 
 def test_the_hub_understands_the_card_and_names_cannot_break_its_table(saved):
@@ -33,8 +34,7 @@ def test_the_hub_understands_the_card_and_names_cannot_break_its_table(saved):
         assert fact in card
 
 
-def test_a_card_that_somebody_wrote_into_the_folder_stays(saved, tmp_path):
-    folder = shutil.copytree(saved, tmp_path / "model")
+def test_a_card_that_somebody_wrote_into_the_folder_stays(folder):
     (folder / "README.md").write_text("# Mine\n", "utf-8")
     load(folder).save(folder, overwrite=True)
     assert (folder / "README.md").read_text("utf-8") == "# Mine\n"
@@ -48,14 +48,17 @@ def test_an_encoder_is_named_without_its_folder(encoder, shown):
     assert public_name(encoder) == shown
 
 
-def test_thresholds_of_the_model_are_in_the_export(saved, tmp_path):
-    folder = shutil.copytree(saved, tmp_path / "model")
+def project(model):
+    return project_of(read_assigned(model, Runtime.of(None)), "en")
+
+
+def test_thresholds_of_the_model_are_in_the_export(folder, tmp_path):
     first, second, *_ = load(folder).intents
-    assert project_of(folder).thresholds == {}
+    assert project(folder).thresholds == {}
     save_thresholds(folder, 0.95, {first.id: 0.62, second.id: None})
-    for project in (project_of(folder), project_of(newfound.load(folder))):
-        assert project.thresholds[first.name] == 0.62
-        assert project.thresholds[second.name] == 1.0  # none keeps the promise
+    for found in (project(folder), project(newfound.load(folder))):
+        assert found.thresholds[first.name] == 0.62
+        assert found.thresholds[second.name] == 1.0  # none keeps the promise
     newfound.export(folder, "semantic-router", tmp_path / "routes.json", with_guesses=True)
     routes = {route["name"]: route for route in json.loads((tmp_path / "routes.json").read_bytes())["routes"]}
     assert routes[first.name]["metadata"] == {"status": first.status, "threshold": 0.62}

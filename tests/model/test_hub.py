@@ -107,7 +107,6 @@ def model(saved, tmp_path):
 def test_a_model_makes_the_round_trip_without_its_utterances(hub, model):
     result = newfound.push(model, "ana/bank-bot")
     files = hub.files("ana/bank-bot")
-    assert set(result.files) <= set(files)
     assert {"model.json", "weights.safetensors", "README.md"} <= set(files)
     assert "utterances.jsonl" not in files
     assert hub.private == {"ana/bank-bot": False}

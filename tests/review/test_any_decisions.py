@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,11 +20,6 @@ pytestmark = pytest.mark.slow  # fuzzing
 @pytest.fixture(scope="module")
 def pristine(saved, tiny_encoder):
     return ReviewSession(saved, encoder=tiny_encoder)
-
-
-@pytest.fixture
-def session(saved, tiny_encoder, tmp_path):
-    return ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
 
 
 NAMES = st.sampled_from(["leak", "meter", "pay", "new 1", "new 2", "x", "y", "z"])
@@ -130,8 +123,6 @@ def test_names_in_any_script_are_accepted(session, name):
 
 def test_what_a_new_decision_may_not_hold(session):
     name = session.store.names[-1]
-    with pytest.raises(DecisionError, match="not among the utterances of this model"):
-        session.store.decide([Decision("move", {"texts": ["never said"], "to": name})], author="ana")
     parts = {f"part {i}": ["pay"] for i in range(MAX_PARTS + 1)}
     with pytest.raises(DecisionError, match=f"at most {MAX_PARTS} parts"):
         session.store.decide([Decision("split", {"intent": name, "into": parts})], author="ana")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -14,11 +13,6 @@ from newfound.questions import state
 from newfound.review import queries, reviewed, sqlite
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
-
-
-@pytest.fixture
-def session(saved, tmp_path, tiny_encoder):
-    return ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
 
 
 @pytest.fixture

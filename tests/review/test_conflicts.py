@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 
 import pytest
@@ -11,7 +10,6 @@ from newfound.errors import ConflictError, DecisionError
 from newfound.files import REVIEW_FILE
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry, check_conflicts, events
-from newfound.review.session import ReviewSession
 from newfound.review.state import Review
 from newfound.review.store import ReviewStore
 
@@ -34,11 +32,6 @@ def contradicts(first, second):
     except ConflictError:
         return True
     return False
-
-
-@pytest.fixture
-def folder(saved, tmp_path):
-    return shutil.copytree(saved, tmp_path / "model")
 
 
 @pytest.mark.parametrize(
@@ -106,20 +99,7 @@ def test_the_order_of_decisions_and_undos_does_not_depend_on_the_clock(folder, m
     store.decide([Decision("accept", {"intent": "two"})], author="ana", expected_version=seen)
 
 
-def test_undo_takes_back_ones_own_last_decision(folder, tiny_encoder):
-    session = ReviewSession(folder, encoder=tiny_encoder)
-    first, second = session.store.names[-2:]
-    session.store.decide([Decision("accept", {"intent": first})], author="ana")
-    session.store.decide([Decision("accept", {"intent": second})], author="bo")
-    assert [entry.arguments["intent"] for entry in session.store.undo(author="ana", only_own=True)] == [first]
-    assert session.store.review().accepted == {second}
-    with pytest.raises(DecisionError, match="no decision of ana to undo"):
-        session.store.undo(author="ana", only_own=True)
-    assert [entry.author for entry in session.store.undo(author="ana", only_own=True, id=2)] == ["bo"]
-
-
-def test_comments_follow_their_intent(folder, tiny_encoder):
-    session = ReviewSession(folder, encoder=tiny_encoder)
+def test_comments_follow_their_intent(session):
     first, second = session.store.names[-2:]
     session.store.decide([Decision("comment", {"intent": first, "text": "same as the\nother one?"})], author="ana")
     session.store.decide([Decision("comment", {"intent": second, "text": "keep"})], author="bo")
@@ -182,8 +162,7 @@ def test_a_comment_that_two_parts_share_is_shown_once_when_they_are_merged_again
     assert review.comments == {"x": (0,)}
 
 
-def test_comments_on_an_intent_are_bounded(saved, tmp_path, tiny_encoder):
-    session = ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
+def test_comments_on_an_intent_are_bounded(session):
     first, second = session.store.names[-2:]
     comments = [Decision("comment", {"intent": first, "text": f"comment {i}"}) for i in range(200)]
     session.store.decide(comments, author="ana")

@@ -51,8 +51,7 @@ def test_decisions_are_carried_over_through_a_chain_of_trainings(saved, tiny_enc
         [{"entries": [{}]}],
     ],
 )
-def test_a_damaged_history_is_named(saved, tmp_path, trainings):
-    folder = shutil.copytree(saved, tmp_path / "model")
+def test_a_damaged_history_is_named(folder, trainings):
     (folder / "history.json").write_text(json.dumps({"version": 1, "trainings": trainings}))
     with pytest.raises(ModelError, match=r"history\.json: damaged"):
         read_history(folder)

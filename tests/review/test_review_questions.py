@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from newfound.errors import SettingsError
@@ -14,15 +12,9 @@ from newfound.review.carrying import Carried
 from newfound.review.decisions import Decision
 from newfound.review.questions import next_questions, recluster, state_of_answers
 from newfound.review.reviewed import load_reviewed
-from newfound.review.session import ReviewSession
 from newfound.workflows.updating import refit
 
 pytestmark = pytest.mark.slow  # dozens of fits
-
-
-@pytest.fixture
-def session(saved, tiny_encoder, tmp_path):
-    return ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
 
 
 def a_move(session):

@@ -23,8 +23,7 @@ from newfound.review.store import ReviewStore
 
 
 @pytest.fixture
-def folder(saved, tmp_path):
-    folder = shutil.copytree(saved, tmp_path / "model")
+def folder(folder):
     ReviewStore(folder).decide([Decision("rename", {"intent": "pay", "to": "paying"})], author="ana")
     return folder
 

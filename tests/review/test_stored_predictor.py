@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 
@@ -19,11 +18,6 @@ pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
 pytest.importorskip("onnx", reason="extra `onnx` not installed")
 
 TEXTS = ["pay my bill please", "leak", "move house when", "pay my bill please", "solar power car charge", ""]
-
-
-@pytest.fixture
-def folder(saved, tmp_path):
-    return shutil.copytree(saved, tmp_path / "model")
 
 
 def by_torch(folder, monkeypatch, **more):

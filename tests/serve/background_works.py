@@ -70,7 +70,7 @@ def write_whole(*arguments, out, reporter, **options):
 
 
 def refuse_to_write(*, out, reporter):
-    out.with_name(f"{out.name}.conflicts.csv").write_text("text,label")
+    out.with_name(f"{out.name}.run").mkdir()
     raise DataError(f"{out}: cannot be written")
 
 

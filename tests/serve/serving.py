@@ -31,10 +31,10 @@ def _computed_once(positions):
     """The same function with a memory: nearly all of two hundred servers show the map of the same model."""
     memory = {}
 
-    def remembered(x, seed=0):
-        key = x.tobytes(), seed
+    def remembered(x, *, quick=False):
+        key = x.tobytes(), quick
         if key not in memory:
-            memory[key] = positions(x, seed)
+            memory[key] = positions(x, quick=quick)
         return memory[key].copy()
 
     return remembered

@@ -103,7 +103,7 @@ def test_a_review_changes_predictions_intents_and_exports_at_once(client, themed
     assert answer.status_code == 200
     assert [e["kind"] for e in answer.json()["entries"]] == ["rename", "accept"]
     assert client.post("/v1/predict", json={"texts": [text]}).json()["predictions"][0]["intent"] == moving
-    described = {i["name"]: i for i in client.get("/v1/intents").json()["intents"]}
+    described = {i["name"]: i for i in client.get("/v1/intents").json()}
     assert described[moving]["status"] == "accepted"
     assert described[moving]["description"].lower() in map(str.lower, themed.texts)
     assert (

@@ -71,6 +71,7 @@ def test_a_full_queue_refuses_and_stopping_finishes_what_was_accepted(monkeypatc
 
 def test_a_large_request_does_not_block_small_ones(monkeypatch):
     batches_of(monkeypatch, 4)
+    monkeypatch.setattr(batching, "MAX_TEXTS_AT_ONCE", 8)
     batches, go = [], threading.Event()
 
     def answer(texts):
@@ -80,16 +81,16 @@ def test_a_large_request_does_not_block_small_ones(monkeypatch):
 
     async def scenario():
         batcher = Batcher(answer)
-        large = asyncio.create_task(batcher.ask([str(i) for i in range(20)]))
+        large = asyncio.create_task(batcher.ask_all([str(i) for i in range(20)]))
         await until_async(lambda: batches)
         small = asyncio.create_task(batcher.ask(["small"]))
-        await until_async(lambda: batcher.waiting == 21)
+        await until_async(lambda: batcher.waiting == 9)
         go.set()
         await asyncio.gather(large, small)
         await batcher.stop()
 
     asyncio.run(scenario())
-    assert "small" in batches[1]
+    assert "small" in batches[2], "after the part that waits"
     assert len(batches) == 6
 
 

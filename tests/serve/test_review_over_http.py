@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 import threading
 
 from serving import QUIET, client_of
@@ -17,9 +16,9 @@ def test_the_map_does_not_wait_for_the_final_layout(saved, tiny_encoder, monkeyp
     """With many utterances t-SNE takes long; until it is done a simple layout is shown."""
     go_on, original = threading.Event(), session_module.map_positions
 
-    def slow(x):
-        assert go_on.wait(SECONDS_TO_WAIT)
-        return original(x)
+    def slow(x, *, quick=False):
+        assert quick or go_on.wait(SECONDS_TO_WAIT)
+        return original(x, quick=quick)
 
     monkeypatch.setattr(session_module, "map_positions", slow)
     monkeypatch.setattr(session_module, "MAX_UTTERANCES_TO_WAIT_FOR", {"layout": 10, "votes": 10})
@@ -50,10 +49,9 @@ def test_a_refit_that_cannot_be_written_is_refused_before_it_trains(saved, tiny_
         assert "no job has written a model" in refused.json()["detail"]
 
 
-def test_news_tell_what_others_did_and_keep_no_session_alive(saved, tiny_encoder, tmp_path, monkeypatch):
+def test_news_tell_what_others_did_and_keep_no_session_alive(folder, tiny_encoder, monkeypatch):
     now = 0.0
     monkeypatch.setattr(middleware, "monotonic", lambda: now)
-    folder = shutil.copytree(saved, tmp_path / "model")
     monkeypatch.setattr(middleware, "SECONDS_OF_SESSION", 1.5)
     settings = dataclasses.replace(QUIET, token="a-secret-of-24-characters")
     with client_of(folder, tiny_encoder, settings) as client:

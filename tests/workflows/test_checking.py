@@ -1,10 +1,8 @@
-"""`newfound check` in its three interfaces, on the tiny encoder."""
+"""`newfound check` in Python and on the command line, on the tiny encoder."""
 
 from __future__ import annotations
 
 import csv
-import json
-from dataclasses import asdict
 
 import pytest
 
@@ -110,17 +108,6 @@ def test_the_command_prints_narrow_tables_and_writes_a_file(known, tiny_folder, 
         (e.line, e.text, e.label, e.likely) for e in expected.label_errors
     ]
     assert {row["problem"] for row in rows} == {"label error", "several labels", "few examples"}
-
-
-def test_the_server_finds_the_same(faulty, saved, tiny_encoder):
-    serving = pytest.importorskip("serving", reason="extra `serve` not installed")
-    expected = newfound.check(faulty, encoder=tiny_encoder)
-    with serving.client_of(saved, tiny_encoder) as client:
-        body = {"known": [{"text": t, "label": y} for t, y in zip(*faulty, strict=True)]}
-        answer = client.post("/v1/check", json=body).json()
-        refused = client.post("/v1/check", json={"known": body["known"][1:3]})
-    assert answer == json.loads(json.dumps(asdict(expected)))
-    assert 400 <= refused.status_code < 500
 
 
 def test_what_cannot_be_checked_is_one_line(tiny_encoder, tmp_path):

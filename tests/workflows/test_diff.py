@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
@@ -85,8 +84,7 @@ def test_two_rounds_are_compared_by_their_utterances(rounds, tiny_folder, tiny_e
     assert "meter" in command("diff", folder / "one", folder / "three", "--all").stdout
 
 
-def test_splits_and_merges_of_a_review_are_told(saved, tiny_encoder, tmp_path):
-    folder = shutil.copytree(saved, tmp_path / "model")
+def test_splits_and_merges_of_a_review_are_told(saved, folder, tiny_encoder):
     first, second = (i for i in newfound.load(saved, encoder=tiny_encoder).intents if not i.known)
     into = {"near": list(first.exemplars[:2]), "far": list(first.border[-1:])}
     ReviewStore(folder).decide([Decision("split", {"intent": first.name, "into": into})], author="ana")

@@ -11,15 +11,13 @@ import pytest
 import newfound
 from commands import newfound as command
 from newfound.review.decisions import Decision
-from newfound.review.session import ReviewSession
 from newfound.review.state import described_without_network
 from newfound.review.store import ReviewStore
 
 
 @pytest.fixture
-def folder(saved, tiny_encoder, tmp_path):
+def folder(session):
     """A model one of whose two new intents is empty: a person has moved its utterances to the other one."""
-    session = ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
     first, other = (intent.name for intent in session.view().state.intents if not intent.known)
     texts = [u.text for u in session.view().describer.utterances if u.intent == first]
     session.store.decide([Decision("move", {"texts": texts, "to": other})], author="ana")

@@ -74,11 +74,10 @@ def test_one_label_for_each_intent(discover):
     assert without <= 0.1 * len(logs), "too few labels to compare with: only what is far from everything is put aside"
 
 
-def test_misspelt_labels_markup_and_texts_that_are_cut_are_counted(discover, tiny_folder, tmp_path):
+def test_markup_and_texts_that_are_cut_are_counted(discover, tiny_folder, tmp_path):
     known = [*labelled(20, "pay", "leak"), *((f"<p>{text}</p>", "Pay") for text in utterances("pay", 3, seed=1))]
     logs = [*utterances("move", 30), "my card&nbsp;is lost", " ".join(["move house"] * 40), "<email> <3 AT&T a < b > c"]
     result = discover(known, logs, "--n-new", 1)
-    assert "3 known intents, 1 is likely misspelt ('Pay' for 'pay'); correct the labels that `check`" in result.printed
     printed = " ".join(result.printed.split())
     assert "Of 43 utterances, 3 without markup, quoted messages, greetings and signatures are read." in printed
     assert "Of 33 utterances, 1 without markup" in printed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from dataclasses import asdict
 
 import pytest
@@ -29,13 +28,12 @@ def check(request):
 
 
 @pytest.fixture
-def folder(check, saved, tmp_path):
+def folder(check, folder):
     """A model whose provenance has a check, or none."""
-    copy = shutil.copytree(saved, tmp_path / "model")
-    about = json.loads((copy / "model.json").read_bytes())
+    about = json.loads((folder / "model.json").read_bytes())
     about["provenance"]["known_check"] = None if check is None else asdict(check)
-    (copy / "model.json").write_text(json.dumps(about), "utf-8")
-    return copy
+    (folder / "model.json").write_text(json.dumps(about), "utf-8")
+    return folder
 
 
 def says(text: str, check: KnownCheck | None) -> bool:

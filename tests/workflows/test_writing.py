@@ -165,7 +165,7 @@ def test_a_named_pipe_is_written_to_and_not_replaced(saved, table, tmp_path):
     read = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
     reader.start()
-    assert newfound("predict", saved, table, "--out", pipe, "--format", "jsonl").returncode == 0
+    assert newfound("predict", saved, table, "--out", pipe, "--to", "jsonl").returncode == 0
     reader.join(10)
     assert len(read[0].splitlines()) == 20
     assert stat.S_ISFIFO(pipe.stat().st_mode)

@@ -36,32 +36,10 @@ declare namespace Api {
     after: Array<Api.Part>;
   }
 
-  interface CheckResult {
-    utterances: number;
-    intents: number;
-    label_errors: Array<Api.LabelError>;
-    near_duplicates: Array<Api.NearDuplicate>;
-    conflicts: Array<Api.Conflict>;
-    few_examples: Array<[string, number]>;
-    misspelt: Array<[string, string]>;
-  }
-
-  interface Conflict {
-    text: string;
-    uses: Array<[number, string]>;
-  }
-
   interface ConfusedPair {
     first: string;
     second: string;
     expected: number;
-  }
-
-  interface Confusion {
-    label: string;
-    intent: string | null;
-    count: number;
-    share: number;
   }
 
   interface Decided {
@@ -93,12 +71,6 @@ declare namespace Api {
     total: number;
   }
 
-  interface EmergingIntent {
-    name: string;
-    size: number;
-    exemplars: Array<string>;
-  }
-
   interface Entry {
     id: number;
     at: string;
@@ -121,22 +93,6 @@ declare namespace Api {
     low: number;
     high: number;
     is_unsure: boolean;
-  }
-
-  interface Evaluation {
-    utterances: number;
-    labels: number;
-    labels_by_name: number;
-    accuracy: number;
-    macro_f1: number;
-    accuracy_by_name: number | null;
-    accuracy_matched: number | null;
-    accuracy_of_intents: number | null;
-    mean_confidence: number | null;
-    calibration_error: number | null;
-    matches: Array<Api.IntentMatch>;
-    confusions: Array<Api.Confusion>;
-    no_intent: Api.NoIntentScores | null;
   }
 
   interface Event {
@@ -164,28 +120,21 @@ declare namespace Api {
     words: Array<Api.WordEffect>;
   }
 
-  interface ExportFormat {
-    name: string;
-    title: string;
-    about: string;
-    suffix: string;
-  }
-
-  interface ExportSummary {
+  interface ExportCounts {
     labelled: number;
     accepted: number;
     guesses: number;
     left_out: number;
     new_intents: number;
-    intents: number;
     utterances: number;
+    intents: number;
   }
 
   interface Exports {
-    formats: Array<Api.ExportFormat>;
-    default: Api.ExportSummary;
-    accepted: Api.ExportSummary;
-    all: Api.ExportSummary;
+    formats: Array<Record<string, string>>;
+    default: Api.ExportCounts;
+    accepted: Api.ExportCounts;
+    all: Api.ExportCounts;
   }
 
   interface FilePreview {
@@ -236,16 +185,6 @@ declare namespace Api {
     description: string;
   }
 
-  interface IntentMatch {
-    intent: string;
-    status: "new" | "accepted";
-    label: string | null;
-    shared: number;
-    of_intent: number;
-    of_label: number;
-    suggests_rename: boolean;
-  }
-
   interface IntentPage {
     name: string;
     known: boolean;
@@ -278,10 +217,6 @@ declare namespace Api {
     comments: Array<Api.Entry>;
   }
 
-  interface Intents {
-    intents: Array<Api.Intent>;
-  }
-
   interface JobState {
     kind: string;
     status: "idle" | "running" | "done" | "failed" | "cancelled";
@@ -306,14 +241,6 @@ declare namespace Api {
     gained: number;
     seen_before: boolean;
     falls: boolean;
-  }
-
-  interface LabelError {
-    line: number;
-    text: string;
-    label: string;
-    likely: string;
-    margin: number;
   }
 
   interface Limits {
@@ -421,13 +348,6 @@ declare namespace Api {
     after: string | null;
   }
 
-  interface NearDuplicate {
-    first: string;
-    second: string;
-    confusion: number;
-    similarity: number;
-  }
-
   interface NearUtterance {
     text: string;
     intent: string | null;
@@ -441,14 +361,6 @@ declare namespace Api {
     version: number;
     events: Array<Api.Event>;
     job: string;
-  }
-
-  interface NoIntentScores {
-    utterances: number;
-    predicted: number;
-    precision: number | null;
-    recall: number | null;
-    f1: number;
   }
 
   interface Overlap {
@@ -603,13 +515,6 @@ declare namespace Api {
     limits: Api.Limits;
   }
 
-  interface Shift {
-    intent: string;
-    before: number;
-    after: number;
-    ratio: number;
-  }
-
   interface SplitProposal {
     separation: number;
     parts: Array<Api.Part>;
@@ -624,15 +529,6 @@ declare namespace Api {
     job: Api.JobState;
     max_bytes: number;
     endings: Array<string>;
-  }
-
-  interface Trends {
-    changed: boolean;
-    utterances: number;
-    before: number;
-    unusual: number;
-    shifts: Array<Api.Shift>;
-    emerging: Array<Api.EmergingIntent>;
   }
 
   interface UpdateChanges {
@@ -663,7 +559,7 @@ interface Gets {
   "/healthz": { query: {}; answer: Record<string, string> };
   "/v1/audit": { query: { questions?: number }; answer: Api.AuditResult };
   "/v1/export": { query: {}; answer: Api.Exports };
-  "/v1/intents": { query: {}; answer: Api.Intents };
+  "/v1/intents": { query: {}; answer: Array<Api.Intent> };
   "/v1/jobs": { query: {}; answer: Api.JobState };
   "/v1/review/details": { query: {}; answer: Api.AllDetails };
   "/v1/review/intent": { query: { name: string; start?: number; logs_only?: boolean }; answer: Api.IntentPage };
@@ -683,9 +579,7 @@ interface Gets {
 
 interface Posts {
   "/v1/audit": { query: {}; answer: Api.AuditResult };
-  "/v1/check": { query: {}; answer: Api.CheckResult };
   "/v1/discover": { query: {}; answer: Api.JobState };
-  "/v1/evaluate": { query: {}; answer: Api.Evaluation };
   "/v1/files": { query: { name: string; use?: "known" | "logs"; text_column?: string | null; label_column?: string | null; header?: boolean; replaces?: string | null }; answer: Api.FilePreview };
   "/v1/jobs/cancel": { query: {}; answer: Api.JobState };
   "/v1/predict": { query: {}; answer: Api.Predictions };
@@ -696,6 +590,5 @@ interface Posts {
   "/v1/review/selection": { query: {}; answer: Api.Selection };
   "/v1/review/serve": { query: {}; answer: Api.Served };
   "/v1/review/undo": { query: {}; answer: Api.Decided };
-  "/v1/trends": { query: {}; answer: Api.Trends };
   "/v1/update": { query: {}; answer: Api.JobState };
 }

@@ -12,6 +12,7 @@ from newfound import defaults
 from newfound.cli import options, show
 from newfound.defaults import Conflicts, LogsHold
 from newfound.methods.registry import METHODS
+from newfound.text import join_words
 
 if TYPE_CHECKING:
     from newfound.workflows.discovery import DiscoverResult
@@ -24,7 +25,7 @@ KnownArgument = Annotated[
     ),
 ]
 LogsArgument = Annotated[Path | None, typer.Argument(help="A file of unlabelled utterances.", show_default=False)]
-MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {options.join_names(METHODS)}.")]
+MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {join_words(METHODS, 'or')}.")]
 RedactOption = Annotated[
     bool, typer.Option("--redact", help="First mask e-mail addresses, card numbers, IBANs and telephone numbers.")
 ]
@@ -144,7 +145,6 @@ def demo(
     fit: FitOptions,
     out: ModelOutOption = Path("newfound-demo"),
     force: ForceOption = False,
-    method: MethodOption = defaults.METHOD,
 ) -> None:
     """Discover intents in the files that `newfound data get demo` writes, as `discover` does, and score the result."""
     from newfound.algorithms.metrics import strict_scores
@@ -159,8 +159,8 @@ def demo(
         f"A utility company's bot: {len(known):,} labelled utterances of {len(task.known)} known intents, and "
         f"{len(logs):,} from its logs,\nof known intents, new ones and none. Which new intents are there?\n"
     )
-    settings = {"method": method, "overwrite": force, **asdict(fit)}
-    result = run_workflow(known, logs, out, **settings, reporter=show.reporter_for_terminal())
+    reporter = show.reporter_for_terminal()
+    result = run_workflow(known, logs, out, overwrite=force, **asdict(fit), reporter=reporter)
     _print_findings(result, out)
     score = strict_scores(task.gold_ids(task.test), result.model.predict_ids(task.test.texts), len(task.known))
     print(
@@ -225,7 +225,6 @@ def estimate(
         typer.Option("--logs-contain", help="mixed: the logs hold known intents too; novel: new intents only."),
     ] = defaults.LOGS_HOLD,
     encoder: options.EncoderOption = defaults.ENCODER,
-    seed: options.SeedOption = defaults.SEED,
 ) -> None:
     """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
     from newfound.workflows.discovery import estimate as run_workflow
@@ -235,7 +234,6 @@ def estimate(
         logs,
         logs_hold=holds,
         encoder=encoder,
-        seed=seed,
         **files.keywords(),
         reporter=show.reporter_for_terminal(),
     )

@@ -11,8 +11,7 @@ REMEDIES = {
     "accept_some": "accept some with `newfound review apply`",
     "address": "check --ray-address",
     "anew": "start anew with --force",
-    "conversation_column": "name the column of the conversations with --conversation-column",
-    "conflicts": "keep one of them, or choose --conflicts first or --conflicts drop",
+    "conflicts": "keep one of them (`newfound check` lists all), or choose --conflicts first or --conflicts drop",
     "cpu": "use --device cpu",
     "discover": "make one with `newfound discover`",
     "encoder": "say where its encoder is with --encoder",
@@ -24,8 +23,6 @@ REMEDIES = {
     "host": "choose another --host or --port",
     "hub_token": "log in with `hf auth login`, or set HF_TOKEN",
     "known": "give a file of labelled utterances before the logs",
-    "label_column": "name the column of the intents with --label-column",
-    "logs_text_column": "name the column of the utterances with --logs-text-column",
     "method": "use --method consensus or --method kmeans",
     "no_header": "add --no-header if there is no header line",
     "place": "choose another --out",
@@ -36,13 +33,11 @@ REMEDIES = {
     "replace": "add --force to replace it",
     "resume": "add --resume to the same command to go on with it",
     "speaker": "name whose turns are the customers' with --speaker",
-    "speaker_column": "name the column of the speakers with --speaker-column",
-    "text_column": "name the column of the utterances with --text-column",
-    "time_column": "name the column of the times with --time-column",
     "token": "give a secret with --token-file",
-    "user_column": "name the column of the people with --user-column",
     "values_column": "name columns that are there with --value-columns",
 }
+COLUMNS = ("conversation", "label", "logs_text", "speaker", "text", "time", "user")
+REMEDIES |= {f"{name}_column": f"name the column with --{name.replace('_', '-')}-column" for name in COLUMNS}
 """What can be done about an error in words of the command line, by the keys of `newfound.errors.REMEDIES`."""
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -14,11 +13,9 @@ import typer
 
 from newfound import defaults
 from newfound.cli import options, show
-from newfound.cli.errors import REMEDIES
-from newfound.cli.quality import print_explanations
-from newfound.data.readers import READERS
-from newfound.errors import DataError, SettingsError
+from newfound.errors import SettingsError
 from newfound.exports.registry import EXPORTS, MODEL_EXPORTS
+from newfound.text import join_words
 from newfound.training.progress import Reporter
 
 JSON_ENDINGS = ("", ".jsonl", ".ndjson")
@@ -48,38 +45,15 @@ class EngineOptions:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class PredictFileOptions(options.LogOptions):
-    """How utterances to be classified are read; `--format` is the format of the predictions."""
-
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--input-format",
-            help=f"The file's format: {options.join_names(READERS)}. By default, its extension decides.",
-        ),
-    ] = None
-
-
-@contextmanager
-def _naming_input_format() -> Iterator[None]:
-    """Name --input-format in errors about the file's format; --format is that of the predictions."""
-    try:
-        yield
-    except DataError as error:
-        words = {**REMEDIES, "format": "name its format with --input-format"}
-        raise DataError(error.in_words_of(words)) from error
-
-
-@_naming_input_format()
 def predict(
     model: options.ModelArgument,
-    files: PredictFileOptions,
+    files: options.LogOptions,
     engine: EngineOptions,
     file: Annotated[
         str,
         typer.Argument(
-            help="A file of utterances, a folder of Parquet files, or - for standard input, one utterance a line."
+            help="A file of utterances, or - for standard input, one utterance a line; with --engine ray also a folder "
+            "of Parquet files."
         ),
     ] = "-",
     out: Annotated[
@@ -91,13 +65,6 @@ def predict(
     force: Annotated[bool, typer.Option("--force", help="Replace earlier predictions at --out.")] = False,
     encoder: options.ModelEncoderOption = None,
     device: options.DeviceOption = defaults.DEVICE,
-    max_outliers: Annotated[
-        str | None,
-        typer.Option(
-            help="Return no intent for texts that are less typical than all but this share of the labelled data, "
-            "e.g. `5%`."
-        ),
-    ] = None,
     top: Annotated[int, typer.Option(min=0, help="Add the K most probable intents.", metavar="K")] = 0,
     several: Annotated[
         bool, typer.Option("--several", help="Add the parts of messages that state several wishes, with their intents.")
@@ -105,37 +72,31 @@ def predict(
     threshold: Annotated[
         str | None, typer.Option(help="Return no intent if the most probable one is less probable, e.g. `0.4`.")
     ] = None,
-    fallback: Annotated[
-        str | None, typer.Option(help="The label of texts of no intent, for instance below --threshold.")
-    ] = None,
     explain: Annotated[
         bool,
         typer.Option(
             "--explain",
-            help="Say why, for people: the nearest utterances, the runner-up, and the words that decide. With --out or "
-            "--format jsonl as JSON lines. Slower.",
+            help="Say why, as JSON lines: the nearest utterances, the runner-up, and the words that decide. Slower.",
         ),
     ] = False,
     written_format: Annotated[
         str | None,
         typer.Option(
-            "--format",
+            "--to",
             help="How predictions are written: jsonl, csv or parquet. By default, the ending of --out decides, else "
             "jsonl.",
         ),
     ] = None,
 ) -> None:
     """Classify utterances and print the predictions, by default one JSON line each; review decisions are applied."""
-    from newfound.exports.predictions import check_writer
+    from newfound.exports.predictions import check_writer, write_batches
 
     check_writer(written_format or "jsonl")
     where, on_ray = engine.keywords(), engine.engine == "ray"
     if explain and (on_ray or written_format not in (None, "jsonl") or Path(out or "x").suffix not in JSON_ENDINGS):
         raise SettingsError("--explain: write JSON lines, to the screen or to a file that ends in .jsonl")
     limits: dict[str, Any] = {
-        "max_outliers": options.share(max_outliers, "--max-outliers"),
-        "threshold": options.share(threshold, "--threshold"),
-        "fallback": fallback,
+        "threshold": options.parse_share(threshold, "--threshold"),
         "top": top,
         "several": several,
     }
@@ -152,18 +113,15 @@ def predict(
             written = prediction.write_predictions(
                 model, file, str(out), **written_as, **limits, **computed, **reading, reporter=reporter
             )
-        print(f"Wrote {written.rows:,} predictions to {written.path}")
+        print(f"Wrote {written:,} predictions to {Path(str(out))}")
         return
     if on_ray:
         raise SettingsError("--engine ray: name the folder of the predictions with --out")
     if written_format == "parquet" and sys.stdout.isatty():
-        raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")
+        raise SettingsError("--to parquet: the terminal cannot show it; name a file with --out")
     runtime = Runtime.of(reporter, **computed)
     batches = prediction.stream_predictions(model, file, prediction.PredictionLimits(**limits), runtime, **reading)
-    if explain and written_format is None:
-        print_explanations(batches)
-    else:
-        prediction.write_as_they_arrive(batches, top, written_format or "jsonl", show.writing_output())
+    write_batches(written_format or "jsonl", show.writing_output(), batches, top)
 
 
 def evaluate(
@@ -175,7 +133,6 @@ def evaluate(
     out_of_scope: Annotated[
         str | None, typer.Option(help="The label of utterances of no intent: right is to predict none.")
     ] = None,
-    worst: Annotated[int, typer.Option(min=0, help="How many confused pairs to show.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print the evaluation as JSON.")] = False,
     encoder: options.ModelEncoderOption = None,
     device: options.DeviceOption = defaults.DEVICE,
@@ -195,9 +152,9 @@ def evaluate(
         reporter=show.reporter_for_terminal(),
     )
     if as_json:
-        show.print_json(result.as_dict())
+        show.print_json(asdict(result))
         return
-    show.print_evaluation(result, worst=worst)
+    show.print_evaluation(result)
     if out is not None:
         print(f"\nWrote the result of each utterance to {out}")
 
@@ -277,8 +234,8 @@ def report(
 
 def export(
     model: options.ModelArgument,
-    to: Annotated[str, typer.Option(help=f"The format: {options.join_names([*EXPORTS, *MODEL_EXPORTS])}.")],
-    out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets and onnx.")],
+    to: Annotated[str, typer.Option(help=f"The format: {join_words([*EXPORTS, *MODEL_EXPORTS], 'or')}.")],
+    out: Annotated[Path, typer.Option(help="The file to write; a folder for onnx.")],
     language: Annotated[str, typer.Option(help="The utterances' language code.")] = defaults.LANGUAGE,
     only: Annotated[
         defaults.Only | None,
@@ -311,7 +268,7 @@ def export(
         out,
         language=language,
         only=only,
-        min_probability=options.share(min_probability, "--min-probability"),
+        min_probability=options.parse_share(min_probability, "--min-probability"),
         with_guesses=with_guesses,
         overwrite=force,
         encoder=encoder,
@@ -340,5 +297,5 @@ def push(
 
     result = run_workflow(model, to, private=private, with_utterances=with_utterances, encoder=encoder)
     texts = "with its utterances" if with_utterances else "without utterances, which are customers' texts"
-    print(f"Pushed {len(result.files)} files to {result.url}, {texts}")
+    print(f"Pushed the model to {result.url}, {texts}")
     print(f"Next: newfound predict {result.address} FILE")

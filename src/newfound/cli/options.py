@@ -20,6 +20,7 @@ from newfound.encoders.registry import RELEASES
 from newfound.errors import SettingsError
 from newfound.llm.settings import DEFAULT_ANSWER_TOKENS, DEFAULT_REQUEST_BUDGET, LanguageModelSettings
 from newfound.model.hub import model_folder
+from newfound.text import join_words
 
 Result = TypeVar("Result")
 
@@ -33,7 +34,7 @@ def whole_number_or_auto(text: str, option: str) -> int | Literal["auto"]:
         raise SettingsError(f"{option} {text}: give a whole number, or auto") from None
 
 
-def share(text: str | None, option: str) -> float | None:
+def parse_share(text: str | None, option: str) -> float | None:
     """Parse a share, such as `5%` or `0.05`; None stays None."""
     if text is None:
         return None
@@ -50,12 +51,7 @@ def share_without_intent(text: str) -> NoIntent:
     """Parse how many utterances are to have no intent: a share, auto or none."""
     if text in ("auto", "none"):
         return cast(Literal["auto", "none"], text)
-    return share(text, "--no-intent") or "none"
-
-
-def join_names(names: Any, conjunction: str = "or") -> str:
-    *others, last = map(str, names)
-    return f"{', '.join(others)} {conjunction} {last}" if others else last
+    return parse_share(text, "--no-intent") or "none"
 
 
 ModelArgument = Annotated[
@@ -94,7 +90,7 @@ class LogOptions:
         typer.Option(help="The column that holds the utterance. By default it is found by its name, such as text."),
     ] = defaults.TEXT_COLUMN
     format: Annotated[
-        str | None, typer.Option(help=f"{join_names(READERS)}. By default, the file's extension decides.")
+        str | None, typer.Option(help=f"{join_words(READERS, 'or')}. By default, the file's extension decides.")
     ] = None
     encoding: Annotated[str, typer.Option(help="The files' character encoding.")] = defaults.ENCODING
     delimiter: Annotated[

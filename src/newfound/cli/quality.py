@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from newfound import defaults
-from newfound.cli.options import EncoderOption, FileOptions, ModelArgument, ModelEncoderOption, SeedOption, share
+from newfound.cli.options import EncoderOption, FileOptions, ModelArgument, ModelEncoderOption, parse_share
 from newfound.cli.show import print_json, print_table, printable, reporter_for_terminal
 from newfound.errors import DataError, SettingsError
 from newfound.text import percent, shorten
 
 if TYPE_CHECKING:
     from newfound.algorithms.audit import Estimate
-    from newfound.model.types import Prediction
-    from newfound.review.explaining import Explanation
     from newfound.workflows.auditing import AuditResult, LogAudit
     from newfound.workflows.checking import CheckResult
     from newfound.workflows.comparing import DiffIntent, IntentChange
@@ -35,7 +33,6 @@ def check(
     out: Annotated[Path | None, typer.Option(help="Write all findings to this CSV file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
     encoder: EncoderOption = defaults.ENCODER,
-    seed: SeedOption = defaults.SEED,
 ) -> None:
     """Look for likely label errors and nearly equal intents in the known data. Nothing is changed or trained."""
     from newfound.workflows.checking import check as run_workflow
@@ -44,7 +41,6 @@ def check(
         known,
         out,
         encoder=encoder,
-        seed=seed,
         read=files.read_options(),
         overwrite=force,
         reporter=reporter_for_terminal(),
@@ -156,20 +152,13 @@ def _interval(estimate: Estimate) -> str:
 
 def thresholds(
     model: ModelArgument,
-    precision: Annotated[str | None, typer.Option(help="The share of predictions to be right, e.g. `95%`.")] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Take the thresholds away.")] = False,
+    precision: Annotated[str, typer.Option(help="The share of predictions to be right, e.g. `95%`.")],
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Write the least probability of each intent that keeps a promised precision; predictions say if they reach it."""
     from newfound.workflows.auditing import thresholds as run_workflow
 
-    if remove is (precision is not None):
-        raise SettingsError("say which precision is promised with --precision 95%, or take thresholds away: --remove")
-    wanted = share(precision, "--precision")
-    result = run_workflow(model, wanted, encoder=encoder)
-    if wanted is None:
-        print(f"Took the thresholds of {model} away")
-        return
+    result = run_workflow(model, parse_share(precision, "--precision") or 0.0, encoder=encoder)
     rows = [
         (i.name, "–" if i.threshold is None else f"{i.threshold:.3f}", percent(i.precision), percent(i.coverage))
         for i in result.intents
@@ -240,21 +229,3 @@ def _examples(change: IntentChange) -> str:
     side = change.before if len(change.before) > len(change.after) else change.after
     count = 2 if len(side) == 1 else 1
     return "" if change.change == "kept" else "\n".join(shorten(text, 60) for i in side for text in i.examples[:count])
-
-
-def print_explanations(batches: Iterable[Sequence[tuple[int, Prediction]]]) -> None:
-    """Print why texts get their intents, as they arrive."""
-    for batch in batches:
-        for _, prediction in batch:
-            print(printable(_in_words(cast("Explanation", prediction))), end="\n\n")
-
-
-def _in_words(e: Explanation) -> str:
-    lines = [e.text, f"  {e.intent or 'no intent'} {percent(e.probability)}"]
-    if e.runner_up is not None:
-        lines.append(f"  runner-up: {e.runner_up.intent} {percent(e.runner_up.probability)}")
-    for word in e.words:
-        other = "" if word.intent == e.intent else f", and it is {word.intent or 'no intent'}"
-        lines.append(f"  without “{word.word}”: {percent(word.probability)}{other}")
-    lines += [f"  near: “{shorten(u.text, 60)}” {u.intent or 'no intent'} ({u.labelled_by})" for u in e.utterances]
-    return "\n".join(lines)

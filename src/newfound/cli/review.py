@@ -103,17 +103,16 @@ def page(
     server: ServerOptions,
     asking: options.LanguageModelOptions,
     encoder: options.ModelEncoderOption = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Open the review page of a model; `newfound review MODEL` is short for it."""
-    start_server(model, server, asking, encoder, open_page=browser)
+    """Open the review page of a model in a browser; `newfound review MODEL` is short for it."""
+    start_server(model, server, asking, encoder, open_page=True)
 
 
 @app.command("apply")
 def apply(
     model: options.ModelArgument,
     decisions: Annotated[Path, typer.Argument(help="A YAML file with a list of decisions (docs/review.md).")],
-    author: Annotated[str | None, typer.Option(help="Who decides; by default the author in the file, or you.")] = None,
+    author: Annotated[str | None, typer.Option(help="Who decides; by default you.")] = None,
     refit: Annotated[
         bool, typer.Option("--refit", help="Train another model on the reviewed intents; needs --out.")
     ] = False,
@@ -122,13 +121,6 @@ def apply(
     effort: options.EffortOption = defaults.EFFORT,
     tune: options.TuneOption = defaults.TUNE,
     device: options.DeviceOption = defaults.DEVICE,
-    recluster: Annotated[
-        bool,
-        typer.Option(
-            "--recluster/--no-recluster",
-            help="With --refit: utterances around those that a person moved follow them, or stay where they are.",
-        ),
-    ] = True,
 ) -> None:
     """Record the decisions of a file (rename, merge, split, reject, accept, move): all of them, or none."""
     from newfound.files import check_replaceable
@@ -139,9 +131,9 @@ def apply(
         raise SettingsError("--refit trains another model and leaves this one as it is; say where with --out")
     if out is not None:
         check_replaceable(out, False)
-    author_of_file, parsed = _read_decisions(decisions)
+    parsed = _read_decisions(decisions)
     try:
-        entries = ReviewStore(model).decide(parsed, author=author or author_of_file or _whoami())
+        entries = ReviewStore(model).decide(parsed, author=author or _whoami())
     except DecisionError as error:
         # With several decisions, the store says which one it is.
         which = f"decision 1, {format_decision(parsed[0])}: " if len(parsed) == 1 else ""
@@ -152,7 +144,7 @@ def apply(
         from newfound.workflows.updating import refit as run_workflow
 
         settings: dict[str, Any] = {"encoder": encoder, "effort": effort, "tune": tune, "device": device}
-        changes = run_workflow(model, out, **settings, recluster=recluster, reporter=reporter_for_terminal()).changes
+        changes = run_workflow(model, out, **settings, reporter=reporter_for_terminal()).changes
         if changes.reclustered:
             print(f"{changes.reclustered} similar utterances followed those that were moved, before the training.")
         print(f"Wrote the model trained on them to {out}/")
@@ -234,24 +226,19 @@ def log(model: options.ModelArgument) -> None:
     print_table(("", "when (UTC)", "who", "what", ""), rows)
 
 
-def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:
-    """Return the author, if a file names one, and the decisions of the file.
-
-    The file is a list of decisions, or a mapping with `author` and `decisions`.
-    """
+def _read_decisions(path: Path) -> list[Decision]:
+    """Return the decisions of a file, which is a list of them."""
     import yaml
 
     from newfound.review.decisions import parse
 
     try:
-        content = yaml.safe_load(path.read_text("utf-8"))
+        entries = yaml.safe_load(path.read_text("utf-8"))
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         problem = " ".join(str(error).split())[:200]
         raise DataError(f"{path}: cannot be read as YAML ({problem}); texts with a ?, : or # need quotes") from None
-    author = content.get("author") if isinstance(content, dict) else None
-    entries = content.get("decisions") if isinstance(content, dict) else content
     if not isinstance(entries, list) or not entries:
         raise DataError(f"{path}: no decisions in it; write a list of them (docs/review.md)")
     decisions = []
@@ -260,7 +247,7 @@ def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:
             decisions.append(parse(entry))
         except DecisionError as error:
             raise DecisionError(f"{path}, decision {number}: {error}; nothing was recorded") from None
-    return (str(author) if author else None), decisions
+    return decisions
 
 
 def _whoami() -> str:

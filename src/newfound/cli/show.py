@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 JOINERS = frozenset(("\n", "\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080))))
 WEEKS_SHOWN = 16
 MAX_NAMES = 12  # of intents, in a line
+MAX_CONFUSIONS = 10
 BARS = "▁▂▃▄▅▆▇█"
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -108,7 +109,7 @@ def volume(intent: Intent) -> str:
     return f"{intent.volume.trend or ''} {''.join(BARS[round(7 * n / max(1, *counts))] for n in counts)}".strip()
 
 
-def print_evaluation(result: Evaluation, *, worst: int) -> None:
+def print_evaluation(result: Evaluation) -> None:
     """Print an evaluation in at most 80 columns, with some of the worst confused pairs."""
     others = result.labels - result.labels_by_name
     print(f"{result.utterances:,} utterances of {result.labels} labels.")
@@ -133,16 +134,11 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
             of_label = f"{m.of_label:,}" if m.label else ""
             rows.append((m.intent, m.status, m.label or "none", f"{m.shared:,}", f"{m.of_intent:,}", of_label))
         print_table(("intent", "status", "label", "both", "of intent", "of label"), rows)
-    if renames := [m for m in result.matches if m.suggests_rename]:
-        print("\nThese accepted intents match a label. Rename them in the review to compare them by name:\n")
-        for m in renames:
-            pair = json.dumps({"intent": m.intent, "to": m.label}, ensure_ascii=False)
-            print(printable(f"- rename: {pair}"))
-    if result.confusions and worst:
+    if result.confusions:
         print("\nThe worst confused pairs:\n")
         pairs = [
             (c.label, c.intent or "no intent", f"{c.count:,}", f"{100 * c.share:.0f} %")
-            for c in result.confusions[:worst]
+            for c in result.confusions[:MAX_CONFUSIONS]
         ]
         print_table(("label", "predicted as", "count", "of label"), pairs)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from newfound.data.said import ALONE, Said, gather
 from newfound.errors import DataError
@@ -48,13 +48,11 @@ class Corpus:
         labels: Their intents; None marks an unlabelled utterance.
         origins: Where each utterance came from. By default, labelled utterances were labelled by a person and the
             others are from the logs.
-        paths: The groups that labels are in, such as `travel/flights`, for exports; subsets have none.
     """
 
     texts: tuple[str, ...]
     labels: tuple[str | None, ...]
     origins: tuple[Origin, ...] = ()
-    paths: Mapping[str, str | None] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.labels):

@@ -12,8 +12,6 @@ from newfound.data.corpus import Corpus, Origin, merge_origins
 from newfound.data.said import ALONE, Gathered
 from newfound.text import words_of
 
-POSSIBLE_NUMBERS = 2**64  # the number of a text is a hash of 64 bits
-
 
 def same_words(text: str) -> str:
     """Return a key that is equal for texts with the same words."""
@@ -68,7 +66,7 @@ class DistinctSample:
 
     Every text has a number, a keyed hash of its words; the sample holds the texts with the smallest numbers. A text
     that was dropped never comes back, so the counts of those that stay are exact, and the order of the stream does not
-    matter. The largest number also tells about how many distinct texts there were (Bar-Yossef et al. 2002).
+    matter.
     """
 
     def __init__(self, size: int, *, seed: int = 0) -> None:
@@ -108,13 +106,6 @@ class DistinctSample:
     def add_all(self, texts: Iterable[str], origins: Iterable[Origin]) -> None:
         for text, origin in zip(texts, origins, strict=True):
             self.add(text, origin)
-
-    @property
-    def n_distinct(self) -> int:
-        """How many distinct texts the stream had: exact as long as all are kept, otherwise estimated."""
-        if self.is_everything:
-            return len(self._kept)
-        return max(len(self._kept) + 1, (self.size - 1) * POSSIBLE_NUMBERS // max(1, -self._largest[0]))
 
     def corpus(self) -> Corpus:
         """Return the texts that were kept, in the order of the stream, without labels."""

@@ -168,8 +168,8 @@ def read_records(path: str | Path, source: Source) -> Records:
     """Yield the records of a file; the source says how it is read, and its stream is set.
 
     Args:
-        path: The file, or a folder of Parquet files; `-` is standard input, which is plain text, a table or JSON lines
-            by its first line, unless the options say which.
+        path: The file; `-` is standard input, which is plain text, a table or JSON lines by its first line, unless the
+            options say which.
         source: How the file is read.
     """
     name, options = source.name, source.options
@@ -180,12 +180,7 @@ def read_records(path: str | Path, source: Source) -> Records:
     delimiter = None if options.delimiter is None else parse_delimiter(options.delimiter)
     source.options = replace(options, encoding=encoding, delimiter=delimiter)
     if str(path) != "-" and Path(path).is_dir():
-        if source.options.format not in (None, "parquet"):
-            raise DataError(f"{name}: is a directory; only Parquet is read from one, give a file")
-        from newfound.data.parquet import read_parquet
-
-        yield from read_parquet(source, Path(path))
-        return
+        raise DataError(f"{name}: is a folder; give a file (the engine ray predicts for a folder of Parquet files)")
     format = format_of("-.txt" if str(path) == "-" else str(path), source.options.format)
     with _open(path, name) as file:
         stream = file

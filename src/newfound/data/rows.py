@@ -7,10 +7,8 @@ import io
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
@@ -23,14 +21,12 @@ if TYPE_CHECKING:
 
 FALLBACK_ENCODING = "cp1252"  # the most likely encoding of a file or line that is not UTF-8
 MAX_TEXT_LENGTH = 2_000  # characters kept of an utterance; encoders read fewer, and a longer one is likely a file
-MAX_FALLBACK_SHARE = 1 / 3  # of the letters of a line beyond ASCII; in Western European languages it is about 1 / 20
+MAX_FALLBACK_SHARE = 0.6  # of the letters of a line beyond ASCII; in Western European languages it is about 1 / 20
 MAX_UNPACKED_BYTES = 512 * 2**20
 GZIP_START, ZIP_START = b"\x1f\x8b", b"PK\x03\x04"
 
 LabelUse = Literal["required", "optional", "ignored"]
 """Whether a file must have a column of labels, may have one, or is read without labels."""
-
-
 Turns = Literal["wishes", "all"]
 """Which turns of customers in conversations are learned from."""
 
@@ -101,7 +97,6 @@ class ReadReport:
     rows: int = 0
     counts: Counter[str] = field(default_factory=Counter)  # of rows with each kind of problem; see `warnings`
     first_line: dict[str, int] = field(default_factory=dict)  # with each kind of problem
-    n_distinct: int | None = None  # about how many distinct utterances the logs have, if only a sample was kept
     conflicts: list[Conflict] = field(default_factory=list)  # texts with several labels, which were resolved
     notes: list[str] = field(default_factory=list)  # what a user should know about how the file was read
     columns: Sequence[str] = ()  # the names of all columns; none for a format without columns
@@ -180,11 +175,10 @@ class Source:
         if self.options.encoding.startswith(("utf-16", "utf-32")):
             yield from self._lines_of_wide_characters()
             return
-        may_fall_back = cache(self._may_fall_back)  # looks at the whole file
         for number, raw in enumerate(self.stream, start=1):
             if number == 1:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
-            yield self._decode(raw, number, may_fall_back).rstrip("\r\n")
+            yield self._decode(raw, number).rstrip("\r\n")
 
     def _lines_of_wide_characters(self) -> Iterator[str]:
         # UTF-16 line ends are not single bytes, so such a file cannot be cut into lines before decoding.
@@ -197,44 +191,26 @@ class Source:
         finally:
             text.detach()  # the stream is closed by whoever opened it
 
-    def _decode(self, raw: bytes, number: int, may_fall_back: Callable[[], bool]) -> str:
+    def _decode(self, raw: bytes, number: int) -> str:
         encoding = self.options.encoding
         try:
             return raw.decode(encoding)
         except UnicodeDecodeError as error:
-            if may_fall_back():
+            text = raw.decode(FALLBACK_ENCODING, errors="replace")
+            if encoding == "utf-8" and _is_likely_western(text):
                 self.report.count("recoded", number)
-                return raw.decode(FALLBACK_ENCODING, errors="replace")
+                return text
             problem = f"byte 0x{raw[error.start]:02x} is not {encoding.upper()}"
             raise DataError(f"{self.name}, line {number}: {problem}", "utf8", "encoding") from None
         except (LookupError, ValueError):  # a codec of Python that is none of text, such as rot13
             raise unknown_encoding(encoding) from None
 
-    def _may_fall_back(self) -> bool:
-        """Return whether lines that are not UTF-8 may be read as Windows-1252.
 
-        They may if the whole file looks like Windows-1252. Single ones in a file that is clearly UTF-8 may only in
-        logs, which come from many sources.
-        """
-        if self.options.encoding != "utf-8" or not self.stream.seekable():
-            return False
-        position = self.stream.tell()
-        self.stream.seek(0)
-        try:
-            letters = beyond_ascii = undefined = 0
-            for line in self.stream:  # and not all of them at once: the file may be larger than the memory
-                if line.isascii():
-                    continue
-                with suppress(UnicodeDecodeError):
-                    line.decode()
-                    return self.labels != "required"
-                text = line.decode(FALLBACK_ENCODING, errors="replace")
-                letters += sum(map(str.isalpha, text))
-                beyond_ascii += sum(not character.isascii() for character in text)
-                undefined += text.count("\ufffd")
-        finally:
-            self.stream.seek(position)
-        return not undefined and beyond_ascii < MAX_FALLBACK_SHARE * letters
+def _is_likely_western(line: str) -> bool:
+    """Return whether a line that was read as Windows-1252 is likely in that encoding: most of its letters are ASCII."""
+    letters = sum(map(str.isalpha, line))
+    beyond_ascii = sum(not character.isascii() for character in line)
+    return "\ufffd" not in line and beyond_ascii <= max(2, MAX_FALLBACK_SHARE * letters)
 
 
 def unknown_encoding(name: str) -> DataError:
@@ -247,10 +223,6 @@ class LimitedGzip(gzip.GzipFile):
 
     def __init__(self, name: str, stream: BinaryIO) -> None:
         super().__init__(name, "rb", fileobj=stream)
-        self._can_seek = stream.seekable()
-
-    def seekable(self) -> bool:
-        return self._can_seek
 
     def read(self, size: int | None = -1) -> bytes:
         try:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import date, datetime, time
 from typing import Any
 
-from newfound.data.columns import ROWS_TO_LOOK_AT, NumberedRow, find_columns_of_table
+from newfound.data.columns import ROWS_TO_LOOK_AT, NumberedRow, find_columns_of_table, has_column
 from newfound.data.rows import Records, Source, open_zip
 from newfound.errors import DataError, MissingExtra
 from newfound.text import first_line
@@ -72,26 +72,25 @@ def _find_sheet(source: Source, sheets: Sequence[Any]) -> tuple[Any, int]:
 
     If none has them, the error is about the sheet with most cells.
     """
-    problems: list[tuple[int, DataError]] = []
-    notes = source.report.notes.copy()
-    for sheet in sheets:
-        start = _start_of_sheet(source, sheet)
-        if not start:
-            continue
-        if len(sheets) > 1:
-            others = ", ".join(repr(other.title) for other in sheets if other is not sheet)[:120]
-            source.report.note(f"reading the sheet {sheet.title!r} (not {others})")
-        try:
-            rows = find_columns_of_table(source, f"{source.name}, sheet {sheet.title!r}", iter(start))
-            return sheet, next(rows, (start[0][0] + 1,))[0]
-        except DataError as error:
-            if not error.remedies:
-                raise
-            problems.append((sum(len(fields) for _, fields in start), error))
-            source.report.notes = notes.copy()  # those about a sheet that is not read are of no use
-    if problems:
-        raise max(problems, key=lambda problem: problem[0])[1]
-    raise DataError(f"{source.name}: the workbook is empty; it needs a header line and an utterance")
+    starts = [(sheet, start) for sheet in sheets if (start := _start_of_sheet(source, sheet))]
+    if not starts:
+        raise DataError(f"{source.name}: the workbook is empty; it needs a header line and an utterance")
+    largest = max(starts, key=lambda one: sum(len(fields) for _, fields in one[1]))
+    sheet, start = next((one for one in starts if _has_columns(source, one[1][0][1])), largest)
+    if len(sheets) > 1:
+        others = ", ".join(repr(other.title) for other in sheets if other is not sheet)[:120]
+        source.report.note(f"reading the sheet {sheet.title!r} (not {others})")
+    rows = find_columns_of_table(source, f"{source.name}, sheet {sheet.title!r}", iter(start))
+    return sheet, next(rows, (start[0][0] + 1,))[0]
+
+
+def _has_columns(source: Source, first: Sequence[str]) -> bool:
+    """Return whether the first row of a sheet names the columns that are needed."""
+    options = source.options
+    return options.header is False or (
+        has_column(first, "text", options.text_column)
+        and (source.labels != "required" or has_column(first, "label", options.label_column))
+    )
 
 
 def _start_of_sheet(source: Source, sheet: Any) -> list[NumberedRow]:

@@ -32,7 +32,6 @@ from newfound.data.rows import (
 from newfound.data.times import with_days
 from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError
-from newfound.files import csv_bytes, write_atomically
 from newfound.preparation import Preparation
 from newfound.text import has_half_character, shorten
 
@@ -70,7 +69,7 @@ def open_rows(
     """Return the usable rows of a file, one by one, and what is unusual in those that were read so far.
 
     Args:
-        path: The file, a folder of Parquet files, or `-` for standard input.
+        path: The file, or `-` for standard input.
         options: How the file is read.
         labels: "required" for known intents, where every row has a text and a label; "optional" for known intents and
             logs in one file, where rows without a label are the logs; "ignored" for logs.
@@ -174,7 +173,8 @@ def collect(
         seen.add((row.text, row.label))
     corpus = Corpus(tuple(r.text for r in kept), tuple(r.label for r in kept), tuple(r.origin for r in kept))
     if sample is not None and sample.seen:
-        report.n_distinct = None if sample.is_everything else sample.n_distinct
+        if not sample.is_everything:
+            report.note(note_of_sample(sample.size))
         corpus += sample.corpus()
     if labels == "required" and not corpus.intents:
         remedy = "give each known intent a few, or give the logs alone if no intent is known"
@@ -185,6 +185,14 @@ def collect(
         remedy = "give the logs as well, or leave some labels empty"
         raise DataError(f"{report.name}: every utterance has a label; {remedy}")
     return corpus
+
+
+def note_of_sample(size: int) -> str:
+    """Return what is said of logs of which only so many distinct utterances are kept."""
+    return (
+        f"intents are looked for in a random sample of {size:,} distinct utterances of the logs, which bounds time and "
+        "memory (max_logs); predictions assign the others"
+    )
 
 
 def check_label(label: str, where: str) -> None:
@@ -250,12 +258,6 @@ def without_conflicts(name: str, rows: Sequence[Row], policy: Conflicts) -> tupl
         if row.label is None or row.text not in first or (policy == "first" and row.label == first[row.text])
     ]
     return kept, conflicts
-
-
-def write_conflicts(path: Path, conflicts: Sequence[Conflict]) -> None:
-    """Write all rows with conflicting labels to a CSV file: text, label and line."""
-    rows = [(conflict.text, label, line) for conflict in conflicts for line, label in conflict.uses]
-    write_atomically(path, csv_bytes([("text", "label", "line"), *rows]))
 
 
 def misspelt_labels(sizes: Mapping[str, int]) -> dict[str, str]:

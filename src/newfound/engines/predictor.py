@@ -18,28 +18,23 @@ if TYPE_CHECKING:
 class PredictionLimits:
     """Which predictions are not to be trusted, so that their texts get no intent, and how much a prediction holds."""
 
-    max_outliers: float | None = None  # for texts that are less typical than all but this share of the labelled data
     threshold: float | None = None  # for texts whose most probable intent is less probable than this
-    fallback: str | None = None  # the label of texts of no intent
     top: int = 0  # how many of the most probable intents each prediction holds
     several: bool = False  # whether each prediction holds the parts of its message that have an intent of their own
 
-    def check(self) -> None:
-        for name, value in (("max_outliers", self.max_outliers), ("threshold", self.threshold)):
-            if value is not None and not 0 <= value <= 1:
-                raise SettingsError(f"{name}={value} must lie between 0 and 1")
-        if self.fallback is not None and not self.fallback.strip():
-            raise SettingsError("the fallback label is empty; give it a name, or leave it out")
+    def __post_init__(self) -> None:
+        """Refuse what is no limit."""
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise SettingsError(f"threshold={self.threshold} must lie between 0 and 1")
         if type(self.top) is not int or self.top < 0:
             raise SettingsError(f"top={self.top!r} must be a whole number from 0")
 
     def apply(self, prediction: Prediction) -> Prediction:
-        is_outlier = self.max_outliers is not None and prediction.outlier > 1 - self.max_outliers
         is_unsure = self.threshold is not None and prediction.probability < self.threshold
-        if prediction.intent is not None and not is_outlier and not is_unsure:
+        if prediction.intent is None or not is_unsure:
             return prediction
         above = None if prediction.above_threshold is None else False
-        empty = Prediction(prediction.text, self.fallback, False, prediction.probability, prediction.outlier)
+        empty = Prediction(prediction.text, None, False, prediction.probability, prediction.outlier)
         return replace(empty, top=prediction.top, above_threshold=above)
 
     def texts_to_classify(self, messages: Sequence[str]) -> list[str]:
@@ -48,12 +43,9 @@ class PredictionLimits:
 
     def of_messages(self, messages: Sequence[str], answers: Mapping[str, Prediction]) -> list[Prediction]:
         """Return the predictions of messages; `answers` are those of all `texts_to_classify`, without any limit."""
-        predictions = [self.apply(answers[text]) for text in messages]
-        if not self.several:
-            return predictions
-        without_fallback = replace(self, fallback=None)
-        allowed = {text: without_fallback.apply(answer) for text, answer in answers.items()}
-        return [replace(p, intents=divide(p.text, allowed)) for p in predictions]
+        allowed = {text: self.apply(answer) for text, answer in answers.items()}
+        predictions = [allowed[text] for text in messages]
+        return [replace(p, intents=divide(p.text, allowed)) for p in predictions] if self.several else predictions
 
 
 DEFAULT_LIMITS = PredictionLimits()
@@ -69,7 +61,6 @@ class Predictor:
         classify: Callable[..., Sequence[Prediction]] | None = None,
     ) -> None:
         """Use a loaded model. `classify` is called in place of its own function, as by an `Explainer`."""
-        limits.check()
         self.model, self.limits, self._classify = model, limits, classify or model.classify
 
     def predictions(self, texts: Sequence[str]) -> list[Prediction]:

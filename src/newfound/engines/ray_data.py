@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from newfound.data.parquet import ENDINGS
 from newfound.data.readers import format_of
 from newfound.data.rows import MAX_TEXT_LENGTH, ReadOptions
 from newfound.data.validation import open_rows
@@ -24,6 +23,7 @@ from newfound.text import first_line, is_blank
 from newfound.training.progress import Reporter
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
+PARQUET_ENDINGS = ("parquet", "pq")  # of files in a folder
 MAX_RETRIES = 3  # of the same work; a text or a file that kills every worker must not do so for ever
 SECONDS_TO_CONNECT = 10
 ROWS_PER_BATCH = 4_096
@@ -60,7 +60,7 @@ class Worker:
         values = ("" if value is None else str(value) for value in batch.column(self._text_column).to_pylist())
         texts = ["" if is_blank(text) else text.strip()[:MAX_TEXT_LENGTH] for text in values]
         answers = iter(self._predictor.predictions([text for text in texts if text]))
-        rows = [asdict(next(answers)) if text else {"intent": limits.fallback} for text in texts]
+        rows = [asdict(next(answers)) if text else {} for text in texts]
         taken = {*PREDICTION_COLUMNS, THRESHOLD_COLUMN, PARTS_COLUMN, "top"}
         batch = batch.rename_columns([f"input_{name}" if name in taken else name for name in batch.column_names])
         optional = {THRESHOLD_COLUMN: self._predictor.model.thresholds, PARTS_COLUMN: limits.several}
@@ -93,7 +93,7 @@ def predict_on_ray(
 
     cluster = ray.cluster_resources()
     gpus = 0 if opening.device == "cpu" else int(cluster.get("GPU", 0))
-    most = gpus or int(cluster.get("CPU", 1))
+    room = gpus or int(cluster.get("CPU", 1))  # workers
     ray.data.DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # a failure is reported below, in one line
     try:
@@ -104,7 +104,7 @@ def predict_on_ray(
                 batch_size=ROWS_PER_BATCH,
                 batch_format="pyarrow",
                 # One at a time, since a worker that dies takes a try from whatever waits for it, too.
-                compute=ray.data.ActorPoolStrategy(size=min(workers or most, most), max_tasks_in_flight_per_actor=1),
+                compute=ray.data.ActorPoolStrategy(size=min(workers or room, room), max_tasks_in_flight_per_actor=1),
                 num_cpus=CORES_OF_A_WORKER,
                 num_gpus=1 if gpus else 0,
                 max_restarts=-1,  # a long job may lose any number of workers, but not many at the same work
@@ -131,7 +131,9 @@ def _reader(path: Path, read: ReadOptions, reporter: Reporter) -> tuple[Callable
     format = "parquet" if path.is_dir() else format_of(str(path), read.format)
     if format not in FORMATS:
         raise DataError(f"{path}: the engine ray reads {', '.join(FORMATS)}, and not {format}")
-    rows, report = open_rows(path, read, "ignored")
+    parts = (part for ending in PARQUET_ENDINGS for part in sorted(path.rglob(f"*.{ending}")))
+    first = next(parts, path) if path.is_dir() else path
+    rows, report = open_rows(first, read, "ignored")
     if next(rows, None) is None:
         raise DataError(f"{path}: no utterance in it; it needs one text a row")
     for note in report.notes:
@@ -141,8 +143,7 @@ def _reader(path: Path, read: ReadOptions, reporter: Reporter) -> tuple[Callable
 
     name, text_column = str(path.resolve()), str(report.text_column)
     if format == "parquet":
-        endings = [ending.removeprefix(".") for ending in ENDINGS]
-        return partial(ray.data.read_parquet, name, file_extensions=endings), text_column
+        return partial(ray.data.read_parquet, name, file_extensions=list(PARQUET_ENDINGS)), text_column
     if format == "jsonl":
         return partial(ray.data.read_json, name, lines=True, file_extensions=None), text_column
     columns = report.columns if read.header is False else None

@@ -10,7 +10,7 @@ reads most of the platforms' formats.
 - Rasa: NLU training data in YAML, version 3.1.
 - semantic-router 1.1: a router's file as JSON, for `load_router`.
 - Tables (CSV, CSV for spreadsheets, JSON lines, Parquet): the columns text and label, and path if the intents are in
-  groups; datasets have the first two.
+  groups.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time of the format, so that equ
 MAX_TEXT_LENGTH_OF_CLU = 500  # characters; a longer text makes the import fail
 TEXT_FIELD = "text"  # of Label Studio: <Text name="text" value="$text"/>
 CHOICES_NAME = "intent"  # <Choices name="intent" toName="text" choice="single">
-CARD, UTTERANCES = "README.md", "train.jsonl"
-DATASET_FILES = frozenset({CARD, UTTERANCES})
 # Spreadsheets may run a cell that begins with one of these; some take the wide forms of East Asian keyboards as well.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -54,6 +52,7 @@ class Project:
     statuses: Mapping[str, Status] = field(default_factory=dict)  # of the intents; known by default
     thresholds: Mapping[str, float] = field(default_factory=dict)  # least probabilities at which they are trusted
     descriptions: Mapping[str, str] = field(default_factory=dict)  # a sentence about each
+    paths: Mapping[str, str | None] = field(default_factory=dict)  # the groups that they are in, as `travel/flights`
 
 
 def by_intent(corpus: Corpus) -> dict[str, list[str]]:
@@ -259,14 +258,14 @@ def to_semantic_router(corpus: Corpus, project: Project) -> bytes:
 
 def to_csv(corpus: Corpus, project: Project) -> bytes:
     """Return the corpus as CSV, with every text and label as it is."""
-    return csv_bytes(_rows(corpus))
+    return csv_bytes(_rows(corpus, project))
 
 
-def _rows(corpus: Corpus) -> list[tuple[str | None, ...]]:
+def _rows(corpus: Corpus, project: Project) -> list[tuple[str | None, ...]]:
     """Return the names of the columns and all rows."""
-    if not any(corpus.paths.values()):
+    if not any(project.paths.values()):
         return [("text", "label"), *zip(corpus.texts, corpus.labels, strict=True)]
-    paths = [None if label is None else corpus.paths.get(label) for label in corpus.labels]
+    paths = [None if label is None else project.paths.get(label) for label in corpus.labels]
     return [("text", "label", "path"), *zip(corpus.texts, corpus.labels, paths, strict=True)]
 
 
@@ -279,13 +278,13 @@ def to_csv_safe(corpus: Corpus, project: Project) -> bytes:
     """
     safe = (
         [f"'{cell}" if cell is not None and cell.startswith(FORMULA_STARTS) else cell for cell in row]
-        for row in _rows(corpus)
+        for row in _rows(corpus, project)
     )
     return csv_bytes(safe, csv.QUOTE_ALL)
 
 
 def to_jsonl(corpus: Corpus, project: Project) -> bytes:
-    names, *rows = _rows(corpus)
+    names, *rows = _rows(corpus, project)
     lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
     return "".join(lines).encode()
 
@@ -296,32 +295,7 @@ def to_parquet(corpus: Corpus, project: Project) -> bytes:
     from pyarrow import parquet
 
     sink = io.BytesIO()
-    names, *rows = _rows(corpus)
+    names, *rows = _rows(corpus, project)
     columns = [[row[i] for row in rows] for i in range(len(names))]
     parquet.write_table(pyarrow.table(columns, list(names)), sink)
     return sink.getvalue()
-
-
-def to_datasets(corpus: Corpus, project: Project) -> bytes:
-    """Return a zip of a folder for Hugging Face's `load_dataset` (datasets 5), as SetFit and others train on it.
-
-    It has the utterances, with the columns text and label, and a dataset card, which names the labels (`ClassLabel`).
-    """
-    import yaml
-
-    names = {str(i): intent for i, intent in enumerate(corpus.intents)}
-    about = {
-        "language": [project.language],
-        "task_categories": ["text-classification"],
-        "tags": ["newfound", "setfit"],
-        "configs": [{"config_name": "default", "data_files": UTTERANCES}],
-        "dataset_info": {
-            "features": [
-                {"name": "text", "dtype": "string"},
-                {"name": "label", "dtype": {"class_label": {"names": names}}},
-            ]
-        },
-    }
-    front_matter = yaml.safe_dump(about, allow_unicode=True, sort_keys=False)
-    card = f"---\n{front_matter}---\n\nIntents and utterances, exported by newfound.\n"
-    return zip_files({UTTERANCES: to_jsonl(corpus.labelled(), project), CARD: card.encode()})

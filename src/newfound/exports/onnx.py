@@ -90,10 +90,10 @@ def _add_head(builder: GraphBuilder, head: Head, n_special: int) -> None:
         parts = builder.add("Mul", builder.add("Softmax", logits, axis=-1), whole)
         weight = builder.weight(f"{name}.names", own.intents)
         named = builder.add("Add", named, builder.add("MatMul", parts, weight))
-    has_intent, least = has_content, head.min_similarity
-    if (least > -1).any():  # the closest intent must be similar enough; the graph cannot see words
+    has_intent, min_similarity = has_content, head.min_similarity
+    if (min_similarity > -1).any():  # the closest intent must be similar enough; the graph cannot see words
         intent = builder.add("ArgMax", cosines, axis=1, keepdims=1)
-        wanted = builder.add("Gather", builder.weight("least similarity", least), intent)
+        wanted = builder.add("Gather", builder.weight("least similarity", min_similarity), intent)
         has_intent = builder.add("And", has_content, builder.add("GreaterOrEqual", closest, wanted))
     builder.add("Where", has_intent, named, builder.weight("zero", np.float32(0)), name=PROBABILITIES)
 
@@ -112,9 +112,9 @@ def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: flo
     even = builder.add("Div", even, builder.weight("number of new intents", np.float32(count)))
     best, rival = (builder.add("ReduceMax", x, axis, keepdims=1) for x in (new, known))
     lead = builder.add("Sub", builder.add("Add", rival, builder.weight("ahead", np.float32(MIN_LEAD_OF_BEST))), even)
-    most = builder.add("Max", builder.add("Sub", best, even), builder.weight("tiny", np.float32(1e-12)))
+    gain = builder.add("Max", builder.add("Sub", best, even), builder.weight("tiny", np.float32(1e-12)))
     one = builder.weight("one", np.float32(1))
-    needed = builder.add("Clip", builder.add("Div", lead, most), share, one)
+    needed = builder.add("Clip", builder.add("Div", lead, gain), share, one)
     kept = builder.add("Where", builder.add("Greater", best, rival), needed, share)
     blended = builder.add("Add", builder.add("Mul", kept, p), builder.add("Mul", builder.add("Sub", one, kept), even))
     changed = builder.add("Mul", blended, "is new")
@@ -126,7 +126,7 @@ def _about(reviewed: ReviewedModel) -> dict[str, Any]:
 
     encoder, typical = reviewed.model.encoder, reviewed.head.calibration.typical
     shares = [0.0, *np.linspace(0.5 / max(len(typical), 1), 1.0, len(typical))]
-    least = float(np.interp(OUTLIER_SHARE, shares, [-1.0, *typical])) if typical else None
+    outlier_similarity = float(np.interp(OUTLIER_SHARE, shares, [-1.0, *typical])) if typical else None
     statuses = [reviewed.review.status(name) for name in reviewed.names]
     return {
         "format": "newfound-onnx",
@@ -139,8 +139,8 @@ def _about(reviewed: ReviewedModel) -> dict[str, Any]:
         "max_length": encoder.max_length,
         "pad_id": int(encoder.tokenizer.pad_token_id),
         "pad_to": "max_length" if encoder.pooling == "padded-mean" else "longest",
-        # As `max_outliers=0.05` of `newfound predict`: a text below it is less typical than 95 % of the labelled ones.
-        "outlier_similarity": None if least is None else round(least, 6),
+        # A text below it is less typical than 95 % of the labelled ones.
+        "outlier_similarity": None if outlier_similarity is None else round(outlier_similarity, 6),
         "intents": [
             {"name": name, "status": status, "new": status != "known"}
             for name, status in zip(reviewed.names, statuses, strict=True)

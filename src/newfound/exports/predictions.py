@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from importlib.util import find_spec
+from itertools import chain
 from typing import Any, BinaryIO
 
 from newfound.errors import MissingExtra, SettingsError
@@ -22,30 +24,31 @@ ROWS_PER_GROUP = 10_000  # of a Parquet file; it is written in groups, so that a
 
 
 def write_batches(
-    format: str,
-    stream: BinaryIO,
-    batches: Iterable[Sequence[tuple[int, Prediction]]],
-    top: int,
-    columns: Sequence[str] = ALL_COLUMNS,
+    format: str, target: AbstractContextManager[BinaryIO], batches: Iterator[list[tuple[int, Prediction]]], top: int
 ) -> int:
     """Write batches of predictions as they arrive, and return the number of predictions.
 
     Args:
         format: One of `WRITERS`.
-        stream: Where they are written; it stays open.
+        target: Where they are written; it is opened once the first batch is there: input and model were looked at.
         batches: Predictions, each with the line of its text.
-        top: How many of the most probable intents are written.
-        columns: Line, text and those of the predictions; `top` comes after them.
+        top: How many of the most probable intents are written, where there are as many.
     """
-    total = 0
+    first, total = next(batches, []), 0
+    columns = list(ALL_COLUMNS)
+    if first:
+        _, prediction = first[0]
+        top = min(top, len(prediction.top))
+        columns += [name for name in (THRESHOLD_COLUMN, PARTS_COLUMN) if getattr(prediction, name) is not None]
 
     def batches_of_rows() -> Iterator[list[Row]]:
         nonlocal total
-        for batch in batches:
+        for batch in chain([first], batches):
             total += len(batch)
             yield [_row(line, prediction, top, columns) for line, prediction in batch]
 
-    WRITERS[format](stream, batches_of_rows(), top, columns)
+    with target as stream:
+        WRITERS[format](stream, batches_of_rows(), top, columns)
     return total
 
 

@@ -5,19 +5,15 @@ Help texts, the HTTP schema, the page and the documentation read this registry.
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 from newfound.data.corpus import Corpus
-from newfound.errors import SettingsError, TargetExists
+from newfound.errors import SettingsError
 from newfound.exports import formats
 from newfound.exports.formats import Project
-from newfound.files import folder_atomically, write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +23,7 @@ class ExportFormat:
     title: str  # what the platform is called
     about: str  # what the platform or the reader gets, as the page says it
     suffix: str  # of the exported file, with its dot
-    write: Callable[[Corpus, Project], bytes]  # of a folder, a zip of it
-    files: frozenset[str] = frozenset()  # the names of the files, where the format is a folder on disk
+    write: Callable[[Corpus, Project], bytes]
     names: Callable[[Sequence[str]], dict[str, str]] | None = None  # of the intents, if not all names are allowed
 
     def content(self, corpus: Corpus, project: Project) -> bytes:
@@ -66,13 +61,6 @@ EXPORTS: dict[str, ExportFormat] = {
     ),
     "jsonl": ExportFormat("JSON lines", "one object per line", ".jsonl", formats.to_jsonl),
     "parquet": ExportFormat("Parquet", "a table for data tools", ".parquet", formats.to_parquet),
-    "datasets": ExportFormat(
-        "Hugging Face, SetFit",
-        "a training folder for load_dataset",
-        ".zip",
-        formats.to_datasets,
-        files=formats.DATASET_FILES,
-    ),
     "semantic-router": ExportFormat("semantic-router", "routes for load_router", ".json", formats.to_semantic_router),
     "label-studio": ExportFormat("Label Studio", "tasks to import", ".json", formats.to_label_studio),
 }
@@ -96,32 +84,3 @@ def renamed_intents(format: ExportFormat, corpus: Corpus) -> dict[str, str]:
     """Return the intents that have another name in a format, with that name."""
     names = {} if format.names is None else format.names(corpus.intents)
     return {intent: name for intent, name in names.items() if name != intent}
-
-
-def check_target(path: Path, files: Collection[str], *, overwrite: bool) -> None:
-    """Raise a `TargetExists` if there is something that is not to be replaced, or that is no export of this kind.
-
-    An export that is a folder has the names of its files; one that is a file has none.
-    """
-    if path.is_dir() and not (files and {inside.name for inside in path.iterdir()} <= set(files)):
-        raise TargetExists(path, "is a folder and holds something else", replaceable=False)
-    if files and path.is_file():
-        raise TargetExists(path, "is a file, and this format is a folder", replaceable=False)
-    if path.exists() and not overwrite:
-        raise TargetExists(path)
-
-
-def write_export(
-    corpus: Corpus, format: str, path: Path, project: Project | None = None, *, overwrite: bool = False
-) -> None:
-    """Write a labelled corpus in one of `EXPORTS`: all of it, or nothing."""
-    project = project or Project()
-    chosen = export_format(format)
-    check_language(project.language)
-    check_target(path, chosen.files, overwrite=overwrite)
-    content = chosen.content(corpus, project)
-    if not chosen.files:
-        write_atomically(path, content)
-        return
-    with folder_atomically(path) as folder, zipfile.ZipFile(io.BytesIO(content)) as archive:
-        archive.extractall(folder)

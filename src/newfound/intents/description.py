@@ -146,8 +146,10 @@ class IntentDescriber:
     @cached_property
     def label(self) -> Tensor:
         """The number of each utterance's intent, [n]; -1 for none."""
-        number = {name: i for i, name in enumerate(self.names)}
-        return torch.tensor([-1 if u.intent is None else number[u.intent] for u in self.utterances], dtype=torch.int64)
+        position = {name: i for i, name in enumerate(self.names)}
+        return torch.tensor(
+            [-1 if u.intent is None else position[u.intent] for u in self.utterances], dtype=torch.int64
+        )
 
     @cached_property
     def probabilities(self) -> Tensor:

@@ -48,8 +48,8 @@ def languages_of(texts: Sequence[str]) -> list[str]:
     """Return the languages that a share of the texts are in, the most frequent first; a part of many is looked at."""
     part = texts[:: max(1, -(-len(texts) // MAX_TEXTS_LOOKED_AT))]
     counts = Counter(language for text in part if (language := likely_language(text)) != UNKNOWN)
-    least = max(MIN_TEXTS_OF_A_LANGUAGE, MIN_SHARE_OF_A_LANGUAGE * len(part))
-    return [language for language, count in counts.most_common() if count >= least]
+    min_texts = max(MIN_TEXTS_OF_A_LANGUAGE, MIN_SHARE_OF_A_LANGUAGE * len(part))
+    return [language for language, count in counts.most_common() if count >= min_texts]
 
 
 def spoken_texts(texts: Sequence[Sequence[str]]) -> list[SpokenTexts]:

@@ -19,17 +19,18 @@ JITTER = 0.004  # standard deviation, so that rows with the same landmarks do no
 Positions = npt.NDArray[np.float64]  # [n, 2]
 
 
-def map_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
+def map_positions(x: npt.NDArray[np.float32], *, quick: bool = False) -> Positions:
     """Return a position on a map for each vector, [n, 2], between 0 and 1.
 
     If there are many vectors, t-SNE projects a sample of them, the landmarks. Any other vector is placed at the
     weighted mean of its nearest landmarks. The vectors [n, d] have unit length.
+    With `quick`, PCA alone is done, which shows less.
     """
-    if len(x) <= MAX_LANDMARKS:
-        return _project(x, seed)
-    rng = np.random.default_rng(seed)
+    if quick or len(x) <= MAX_LANDMARKS:
+        return _project(x, quick=quick)
+    rng = np.random.default_rng(0)
     landmarks = np.sort(rng.permutation(len(x))[:MAX_LANDMARKS])
-    landmark_positions = _project(x[landmarks], seed)
+    landmark_positions = _project(x[landmarks], quick=False)
     similarity, index = nearest(torch.from_numpy(x), NEAREST_LANDMARKS, among=torch.from_numpy(landmarks))
     landmark_number = np.full(len(x), -1)
     landmark_number[landmarks] = np.arange(len(landmarks))
@@ -52,26 +53,17 @@ def distinct_colours(prototypes: npt.NDArray[np.float32], coloured: Collection[i
     return chosen
 
 
-def quick_positions(x: npt.NDArray[np.float32]) -> Positions:
-    """Return positions by PCA alone, [n, 2], between 0 and 1. It is quick, and shows less than `map_positions`."""
-    from sklearn.decomposition import PCA
-
-    if len(x) < 3:
-        return np.linspace([0.0, 0.0], [1.0, 1.0], len(x))
-    return _scale(PCA(2, random_state=0).fit_transform(x))
-
-
-def _project(x: npt.NDArray[np.float32], seed: int) -> Positions:
+def _project(x: npt.NDArray[np.float32], *, quick: bool) -> Positions:
     """Project vectors to two dimensions by t-SNE, or by PCA if there are few, scaled to between 0 and 1."""
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
 
     if len(x) < 3:
         return np.linspace([0.0, 0.0], [1.0, 1.0], len(x))
-    low = PCA(min(50, *x.shape), random_state=seed).fit_transform(x)
+    low = PCA(2 if quick else min(50, *x.shape), random_state=0).fit_transform(x)
     flat = low[:, :2]
-    if len(x) > 30:
-        flat = TSNE(2, init="pca", perplexity=min(30, len(x) // 4), random_state=seed).fit_transform(low)
+    if len(x) > 30 and not quick:
+        flat = TSNE(2, init="pca", perplexity=min(30, len(x) // 4), random_state=0).fit_transform(low)
     return _scale(flat)
 
 

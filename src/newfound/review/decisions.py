@@ -15,7 +15,7 @@ from dataclasses import MISSING, Field, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from newfound.errors import DecisionError
-from newfound.text import did_you_mean, has_half_character, shorten
+from newfound.text import did_you_mean, has_half_character, join_words, shorten
 from newfound.untrusted import parse as parse_untrusted
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Merge(Kind):
             review.replace(name, self.into)
 
     def words(self) -> str:
-        return f"merged {_join_names(self.others or [self.into])} into {self.into}"
+        return f"merged {join_words(self.others or [self.into], 'and')} into {self.into}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class Split(Kind):
         review.split(self.intent, self.into)
 
     def words(self) -> str:
-        return f"split {self.intent} into {_join_names(list(self.into))}"
+        return f"split {self.intent} into {join_words(list(self.into), 'and')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ class Divide(Kind):
         review.divide(self.text, self.parts)
 
     def words(self) -> str:
-        return f"divided {_quote(self.text)} into {_join_names([_quote(part) for part in self.parts])}"
+        return f"divided {_quote(self.text)} into {join_words([_quote(part) for part in self.parts], 'and')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +385,3 @@ def _lacks_text(value: Any) -> bool:
 
 def _quote(text: str) -> str:
     return f"“{shorten(' '.join(text.split()), MAX_SHOWN_LENGTH)}”"
-
-
-def _join_names(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

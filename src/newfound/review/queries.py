@@ -60,8 +60,7 @@ class ReviewView:
 
     def number(self, name: str) -> int:
         """Return the number of an intent, or raise a `DecisionError` if there is none of this name."""
-        if name not in self.names:
-            raise DecisionError(f"no intent {name!r}; somebody may have renamed or merged it")
+        self.reviewed.review.check_exists(name)
         return self.names.index(name)
 
     @cached_property

@@ -64,16 +64,16 @@ def state_of_answers(reviewed: ReviewedModel, logs: LogVotes) -> AnswerState | N
     if not logs.votes:
         return None
     review, before = reviewed.review, reviewed.unmoved.assigned
-    number = {name: i for i, name in enumerate(reviewed.names)}
+    position = {name: i for i, name in enumerate(reviewed.names)}
     decided = {text: names[0] for text, names in review.assigned.items() if len(names) == 1}
     utterances = [before[i] for i in logs.rows.tolist()]
     undecidable = review.assigned.keys() - decided.keys()
-    of_row = [-1 if u.text in undecidable else number.get(u.intent or "", -1) for u in utterances]
-    fixed_intents = [number[name] for name in review.known | review.accepted]
+    of_row = [-1 if u.text in undecidable else position.get(u.intent or "", -1) for u in utterances]
+    fixed_intents = [position[name] for name in review.known | review.accepted]
     state = AnswerState(logs.vectors, logs.votes, torch.tensor(of_row), settled=fixed_intents, cuts=logs.cuts)
     for row, u in enumerate(utterances):
         if u.text in decided and of_row[row] >= 0:
-            state.tell(row, number[decided[u.text]])
+            state.tell(row, position[decided[u.text]])
     return state
 
 

@@ -18,7 +18,7 @@ from newfound.algorithms.neighbours import nearest
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError
 from newfound.intents.description import NEIGHBOURS
-from newfound.intents.map import Positions, map_positions, quick_positions
+from newfound.intents.map import map_positions
 from newfound.model.about import Description
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
@@ -100,9 +100,13 @@ class ReviewSession:
 
         The final layout takes long for many utterances. Who does not wait for it gets a simple one until it is there.
         """
-        if wait or self._is_ready("layout"):
-            return self._compute_once("layout", lambda: _as_layout(map_positions(self.vectors.numpy()))), True
-        return self._compute_once("quick layout", lambda: _as_layout(quick_positions(self.vectors.numpy()))), False
+        is_final = wait or self._is_ready("layout")
+
+        def compute() -> Layout:
+            positions = map_positions(self.vectors.numpy(), quick=not is_final)
+            return (positions * MAX_POSITION).round().astype("<u2")
+
+        return self._compute_once("layout" if is_final else "quick layout", compute), is_final
 
     def votes(self, *, wait: bool = True) -> LogVotes | None:
         """Return the votes on the logs, which say where questions are worth asking; who does not wait may get None."""
@@ -139,7 +143,3 @@ class ReviewSession:
                     self._computed[name] = compute()
         value: T = self._computed[name]
         return value
-
-
-def _as_layout(positions: Positions) -> Layout:
-    return (positions * MAX_POSITION).round().astype("<u2")

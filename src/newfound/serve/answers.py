@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from newfound.exports.registry import LANGUAGE_CODE
-from newfound.model.types import Intent, Prediction
+from newfound.model.types import Prediction
 from newfound.review.decisions import MAX_COMMENT_LENGTH
 from newfound.review.entries import Entry, Event
 from newfound.review.proposals import MIN_SEPARATION_TO_SUGGEST
@@ -32,48 +32,20 @@ class Predictions:
 
 
 @dataclass(frozen=True, slots=True)
-class Intents:
-    """All intents."""
-
-    intents: list[Intent]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportSummary(ExportCounts):
-    """What an export holds."""
-
-    intents: int
-    utterances: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExportFormat:
-    """A format to export to.
-
-    Attributes:
-        about: What the platform or the reader gets.
-    """
-
-    name: str
-    title: str
-    about: str
-    suffix: str
-
-
-@dataclass(frozen=True, slots=True)
 class Exports:
     """The formats, and what an export holds as the review stands.
 
     Attributes:
+        formats: Of each its name, its title, what it is about, and the suffix of its files.
         default: What people labelled or accepted.
         accepted: With `only=accepted`: the accepted intents.
         all: With `with_guesses=true`: what nobody labelled or accepted as well.
     """
 
-    formats: list[ExportFormat]
-    default: ExportSummary
-    accepted: ExportSummary
-    all: ExportSummary
+    formats: list[dict[str, str]]
+    default: ExportCounts
+    accepted: ExportCounts
+    all: ExportCounts
 
 
 @dataclass(frozen=True, slots=True)

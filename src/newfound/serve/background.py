@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
@@ -17,7 +16,6 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fastapi import Request
 from starlette.exceptions import HTTPException
 
 from newfound.encoders.encoder import Encoder
@@ -31,10 +29,8 @@ NICENESS = 10  # beside predictions that want all cores, it gets about a tenth o
 SAFE_PATH_VARIABLE = "PYTHONSAFEPATH"  # the folder in which the server was started is no place for modules
 TOKENIZER_THREADS_VARIABLE = "RAYON_NUM_THREADS"
 PRELOADED_MODULES = ["newfound.serve.jobs", "newfound.serve.uploads", "newfound.methods.consensus", "threadpoolctl"]
-MAX_WAITING = 16  # requests that wait or are under way, of all clients together
-MAX_WAITING_PER_CLIENT = 4
+MAX_WAITING = 16  # requests that wait or are under way
 RETRY_AFTER = {"retry-after": "5"}
-_STARTING = threading.Lock()  # the environment belongs to all threads
 T = TypeVar("T")
 Report = Callable[..., None]  # is called with the kind of a report and its values
 
@@ -87,14 +83,9 @@ def _start(work: Callable[..., Any]) -> tuple[BaseProcess, Connection]:
     threads = max(1, inference_threads() // 2)
     ours, theirs = context.Pipe()
     process: BaseProcess = context.Process(target=_main, args=(work, theirs, threads, NICENESS), daemon=True)
-    with theirs, _STARTING:
-        is_set = SAFE_PATH_VARIABLE in os.environ
-        os.environ.setdefault(SAFE_PATH_VARIABLE, "1")  # inherited by what starts now, and by nothing else
-        try:
-            process.start()
-        finally:
-            if not is_set:
-                del os.environ[SAFE_PATH_VARIABLE]
+    os.environ.setdefault(SAFE_PATH_VARIABLE, "1")  # for the processes of this server, from now on
+    with theirs:
+        process.start()
     return process, ours
 
 
@@ -150,46 +141,35 @@ class _SendingReporter(Reporter, Task):
 
 
 class WorkQueue:
-    """Does the work of requests that read many texts and answer at once, one after the other."""
+    """Does the work of requests that are answered at once, one after the other, as reading a file."""
 
     def __init__(self) -> None:
-        self._n_waiting_of_client: Counter[str] = Counter()
         self._turn = asyncio.Lock()
-        self._stopped = asyncio.Event()
+        self._working = set[asyncio.Task[Any]]()
 
-    async def run(self, request: Request, work: Callable[..., T], *, seconds: float | None = None) -> T:
+    async def run(self, work: Callable[..., T], *, seconds: float) -> T:
         """Do the work of a request when those before it are answered, or refuse it if too many wait.
 
-        The work ends if the client leaves, if the server stops, or with a `TimeoutError` after so many seconds.
+        The work ends if the server stops, or with a `TimeoutError` after so many seconds.
         """
-        client = request.scope["state"]["client"]
-        if self._n_waiting_of_client[client] >= MAX_WAITING_PER_CLIENT:
-            what = "your earlier requests of this kind are not answered yet; wait for them"
-            raise HTTPException(429, what, RETRY_AFTER)
-        if self._n_waiting_of_client.total() >= MAX_WAITING:
+        if len(self._working) >= MAX_WAITING:
             raise HTTPException(503, "too many requests of this kind are waiting; try again later", RETRY_AFTER)
-        self._n_waiting_of_client[client] += 1
         working = asyncio.create_task(self._work_in_turn(work, seconds))
-        others = [asyncio.ensure_future(request.receive()), asyncio.create_task(self._stopped.wait())]
+        self._working.add(working)
         try:
-            await asyncio.wait([working, *others], return_when=asyncio.FIRST_COMPLETED)
-            if self._stopped.is_set():
-                raise HTTPException(503, "the server is stopping")
-            if not working.done():
-                raise HTTPException(499, "the client has left")
-            return working.result()
+            return await working
+        except asyncio.CancelledError:
+            raise HTTPException(503, "the server is stopping") from None
         finally:
-            self._n_waiting_of_client[client] -= 1
-            self._n_waiting_of_client += Counter()  # forgets clients that wait for nothing
-            for task in (working, *others):
-                task.cancel()
-            await asyncio.gather(working, *others, return_exceptions=True)
+            working.cancel()
+            self._working.discard(working)
 
     def stop(self) -> None:
         """End the work under way. Requests that wait are answered with 503."""
-        self._stopped.set()
+        for working in self._working:
+            working.cancel()
 
-    async def _work_in_turn(self, work: Callable[..., T], seconds: float | None) -> T:
+    async def _work_in_turn(self, work: Callable[..., T], seconds: float) -> T:
         async with self._turn, asyncio.timeout(seconds):
             return await run_in_process(work, _log_warning)
 

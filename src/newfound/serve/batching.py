@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
@@ -11,7 +10,7 @@ from typing import Generic, TypeVar
 from starlette.exceptions import HTTPException
 
 Answer = TypeVar("Answer")
-Item = tuple[int, int, str, asyncio.Future[Answer]]  # the turn of a text, a number that no other has, its answer
+Item = tuple[str, asyncio.Future[Answer]]  # a text and its answer
 MAX_CHARACTERS_IN_A_BATCH = 8_000  # and the last text
 MIN_COUNTED_CHARACTERS = 63  # of a text, so that a batch has at most 127 texts
 MAX_COUNTED_CHARACTERS = 1_000  # the encoder cuts longer texts, so they take no more time
@@ -23,8 +22,8 @@ class Batcher(Generic[Answer]):
     """Collects texts into batches and gives them to the model, which runs in threads of its own.
 
     A batch is never delayed to make it larger: the first text goes to the model immediately, and the next batch holds
-    what arrived meanwhile. The n-th text of a request has its turn after n others, so that a large request does not
-    hold up those that arrive after it.
+    what arrived meanwhile. Of a large request only a part waits at a time (`ask_all`), so that it does not hold up
+    those that arrive after it.
     """
 
     def __init__(self, answer: Callable[[list[str]], list[Answer]], *, at_once: int = 1) -> None:
@@ -34,9 +33,7 @@ class Batcher(Generic[Answer]):
         time.
         """
         self._answer = answer
-        self._queue = asyncio.PriorityQueue[Item[Answer]]()
-        self._order = itertools.count()
-        self._n_taken = 0
+        self._queue = asyncio.Queue[Item[Answer]]()
         self._is_closing = False
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="model")
         self._loops = [asyncio.create_task(self._work()) for _ in range(at_once)]
@@ -56,8 +53,8 @@ class Batcher(Generic[Answer]):
             raise HTTPException(503, "too many texts are waiting; try again in a moment", {"retry-after": "1"})
         self.waiting += len(texts)
         answers: list[asyncio.Future[Answer]] = [asyncio.get_running_loop().create_future() for _ in texts]
-        for turn, (text, answer) in enumerate(zip(texts, answers, strict=True), self._n_taken):
-            self._queue.put_nowait((turn, next(self._order), text, answer))
+        for item in zip(texts, answers, strict=True):
+            self._queue.put_nowait(item)
         try:
             return await asyncio.gather(*answers)
         finally:
@@ -73,16 +70,15 @@ class Batcher(Generic[Answer]):
         return answers
 
     async def _work(self) -> None:
-        """Answer one batch after the other: the texts whose turn it is, as far as they fit."""
+        """Answer one batch after the other: the texts that wait, as far as they fit."""
         loop = asyncio.get_running_loop()
         while True:
             batch = [await self._queue.get()]
-            room = MAX_CHARACTERS_IN_A_BATCH - _count_characters(batch[0][2])
+            room = MAX_CHARACTERS_IN_A_BATCH - _count_characters(batch[0][0])
             while room > 0 and not self._queue.empty():
                 batch.append(self._queue.get_nowait())
-                room -= _count_characters(batch[-1][2])
-            self._n_taken += len(batch)
-            wanted = [(text, future) for *_, text, future in batch if not future.done()]
+                room -= _count_characters(batch[-1][0])
+            wanted = [(text, future) for text, future in batch if not future.done()]
             texts = [text for text, _ in wanted]
             try:
                 answers = await loop.run_in_executor(self._threads, self._answer, texts) if texts else []

@@ -62,7 +62,7 @@ class Body(BaseModel):
 
     def options(self) -> dict[str, Any]:
         """Return the fields that a workflow has as keywords."""
-        return self.model_dump(mode="json", exclude={"author", "known", "known_file", "labelled", "logs", "logs_file"})
+        return self.model_dump(mode="json", exclude={"author", "known", "known_file", "logs", "logs_file"})
 
 
 class SignedBody(Body):
@@ -79,15 +79,10 @@ class PredictBody(Body):
     """A batch of utterances."""
 
     texts: Annotated[list[TextOrNothing], Field(min_length=1, max_length=MAX_TEXTS_IN_A_REQUEST)]
-    max_outliers: Share | None = Field(
-        default=None,
-        description="Return no intent for texts less typical than all but this share of the labelled data",
-    )
     top: int = Field(default=0, ge=0, le=MAX_TOP, description="How many of the most probable intents to return")
     threshold: Share | None = Field(
         default=None, description="Return no intent for texts whose most probable intent is less probable"
     )
-    fallback: Name | None = Field(default=None, description="The label of texts of no intent; null by default")
     several: bool = Field(default=False, description="Return the parts of messages that state several wishes")
     model_config = _example(texts=["where is my card?"])
 
@@ -137,15 +132,6 @@ class ResizeBody(ReviewBody):
     model_config = _example(author="ana", version=0, to=20)
 
 
-class RefitBody(SignedBody):
-    """How a refit is to be done."""
-
-    recluster: bool = Field(
-        default=True,
-        description="Utterances around those that a person moved follow them; otherwise only what was decided changes",
-    )
-
-
 class ServeBody(SignedBody):
     """Which model to serve: the one that the last job has written, or the one that was served before."""
 
@@ -158,14 +144,6 @@ class KnownText(Body):
 
     text: Text
     label: Name
-
-
-class EvaluateBody(Body):
-    """Labelled utterances that predictions are compared with."""
-
-    labelled: Annotated[list[KnownText], Field(min_length=1)]
-    out_of_scope: Name | None = Field(default=None, description="The label of utterances that belong to no intent")
-    model_config = _example(labelled=KNOWN_EXAMPLE)
 
 
 class AuditAnswer(Body):
@@ -183,21 +161,6 @@ class AuditBody(Body):
     questions: Annotated[int, Field(ge=0, le=MAX_QUESTIONS)] = DEFAULT_QUESTIONS
     model: Model = None
     model_config = _example(answers=[{"text": "where is my card?", "id": "0c9f1b2a", "belongs": True}])
-
-
-class TrendsBody(Body):
-    """Newer logs that those of the model are compared with."""
-
-    logs: Texts
-    model_config = _example(logs=["where is my card?"])
-
-
-class CheckBody(Body):
-    """The known data to check."""
-
-    known: Annotated[list[KnownText], Field(min_length=1)]
-    seed: Seed = defaults.SEED
-    model_config = _example(known=KNOWN_EXAMPLE)
 
 
 class TrainBody(SignedBody):

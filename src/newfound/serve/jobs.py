@@ -18,8 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from newfound.errors import ConflictError, ConflictingLabels, SettingsError
-from newfound.files import HISTORY_FILE, hold_folder, is_held, remove_unfinished_files
+from newfound.errors import ConflictError, SettingsError
+from newfound.files import HISTORY_FILE, remove_unfinished_files
 from newfound.model.types import KnownCheck
 from newfound.review.store import sign_history
 from newfound.serve.background import run_in_process
@@ -30,6 +30,7 @@ from newfound.workflows.updating import RefitChanges, RefitResult, UpdateChanges
 logger = logging.getLogger("newfound.serve")
 MAX_WARNINGS = 100  # of one job that are kept
 WORKPLACE_PREFIX = ".newfound-job-"
+MAX_SECONDS_OF_A_JOB = 24 * 3600.0  # after which its folder is nobody's
 # What stands before the last name of an absolute path, which follows a space, a quote or the like.
 PARENT_FOLDERS = re.compile(r"(?:(?<=[\s'\"(\[=])|^)(?:[A-Za-z]:)?[/\\](?=[\w.])(?:[^\s/\\'\":;,()]+[/\\])*")
 NUMBER = r"-([1-9]\d{0,3})"  # added to the name of the first model; the group is the number
@@ -140,19 +141,18 @@ class BackgroundJobs:
 
     async def _finish(self, workplace: TemporaryDirectory[str], out: Path, model: Path) -> None:
         """Wait for the work, put its result beside the model, tidy up, and say how the job ended."""
-        with hold_folder(self._workplace):  # as long as this server lives: others remove what nobody holds
-            try:
-                outcome = await self._work
-                result = self.result = await asyncio.to_thread(put_beside, out, model, self._state.author)
-                message = f"Wrote {result.name}, beside the model. The model itself stays as it is."
-                came_of_it = {"changes" if isinstance(outcome, RefitChanges) else "discovered": outcome}
-                end: dict[str, Any] = {"status": "done", "message": message, "folder": result.name, **came_of_it}
-            except asyncio.CancelledError:  # of the work; the job itself is never cancelled
-                end = {"status": "cancelled"}
-            except Exception as error:
-                logger.warning("a job failed: %s: %s", type(error).__name__, error)
-                end = {"status": "failed", "message": self._hide_paths(str(error))}
-            await asyncio.to_thread(workplace.cleanup)
+        try:
+            outcome = await self._work
+            result = self.result = await asyncio.to_thread(put_beside, out, model, self._state.author)
+            message = f"Wrote {result.name}, beside the model. The model itself stays as it is."
+            came_of_it = {"changes" if isinstance(outcome, RefitChanges) else "discovered": outcome}
+            end: dict[str, Any] = {"status": "done", "message": message, "folder": result.name, **came_of_it}
+        except asyncio.CancelledError:  # of the work; the job itself is never cancelled
+            end = {"status": "cancelled"}
+        except Exception as error:
+            logger.warning("a job failed: %s: %s", type(error).__name__, error)
+            end = {"status": "failed", "message": self._hide_paths(str(error))}
+        await asyncio.to_thread(workplace.cleanup)
         self._update(**{"seconds": self.state().seconds, **end})
 
     def _hide_paths(self, message: str) -> str:
@@ -177,10 +177,7 @@ class BackgroundJobs:
 
 def train(workflow: Workflow, *, out: Path, reporter: Reporter) -> Outcome:
     """Do the work of a job: write the model, and return what is shown of the result."""
-    try:
-        result = workflow(out=out, reporter=reporter)
-    except ConflictingLabels as error:  # a client cannot read the file that lists them
-        raise ConflictingLabels(error.shown, error.conflicts) from None
+    result = workflow(out=out, reporter=reporter)
     if isinstance(result, RefitResult):
         return result.changes
     new = tuple(intent.name for intent in result.intents if not intent.known)
@@ -210,11 +207,11 @@ def put_beside(written: Path, model: Path, author: str) -> Path:
 
 
 def remove_abandoned(model: Path) -> None:
-    """Remove what a server that was killed has left: folders of its jobs, and files that it had not finished."""
+    """Remove what a server that was killed has left: files that it had not finished, and old folders of its jobs."""
     remove_unfinished_files(model)
     for path in model.resolve().parent.glob(f"{WORKPLACE_PREFIX}*"):
         with suppress(OSError):
-            if not is_held(path):
+            if time.time() - path.stat().st_mtime > MAX_SECONDS_OF_A_JOB:
                 shutil.rmtree(path, ignore_errors=True)
 
 

@@ -209,12 +209,12 @@ class GuardMiddleware:
         return client_address(peer, self._told_by_proxy(request, "x-forwarded-for"))
 
     def _check(self, request: Request) -> dict[str, str | None]:
-        """Check all but the body of a request, and return whose it is and from which client."""
+        """Check all but the body of a request, and return whose it is."""
         self._check_host(request)
         person = self._identify(request)
         if request.method not in SAFE_METHODS:
             self._check_origin(request)
-        return {"person": person or None, "client": self._client(request)}
+        return {"person": person or None}
 
     def _check_host(self, request: Request) -> None:
         """Refuse names that are not this machine's: a page elsewhere may point its own name here (DNS rebinding)."""

@@ -20,7 +20,7 @@ from newfound.model.about import model_signature
 from newfound.model.types import Prediction
 from newfound.review.session import ReviewSession
 from newfound.serve.answers import Served
-from newfound.serve.background import T, WorkQueue, run_with_encoder
+from newfound.serve.background import T, WorkQueue
 from newfound.serve.batching import Batcher
 from newfound.serve.bodies import MAX_TOP
 from newfound.serve.jobs import BackgroundJobs, remove_abandoned
@@ -61,7 +61,7 @@ class Service:
         if (problem := self.session.model.graph_problem()) is not None:
             logger.warning("%s", problem)
         self.metrics = ServerMetrics()
-        # Jobs write a model; evaluations, checks and estimates wait in the queue.
+        # Jobs write a model; files that are sent wait in the queue to be read.
         self.jobs = BackgroundJobs()
         self.queue = WorkQueue()
         self.batcher: Batcher[Prediction]  # once the server has started
@@ -95,10 +95,6 @@ class Service:
         """Return the call of a workflow about the served model, which another process can make."""
         about = {"encoder": self.encoder, "device": self.device, **options}
         return partial(workflow, self.session.folder, *arguments, **about)
-
-    def with_encoder(self, workflow: Callable[..., T], **options: Any) -> Callable[..., T]:
-        """Return the call of a workflow about other data, with the encoder of the served model."""
-        return partial(run_with_encoder, workflow, self.session.folder, self.encoder, **options)
 
     def classify(self, texts: list[str]) -> list[Prediction]:
         """Return one prediction for each text; with more intents than a request asks for, as it holds several."""

@@ -7,7 +7,7 @@ least probability of each intent at which enough of its predictions are right.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import nlargest
 from pathlib import Path
@@ -31,14 +31,12 @@ from newfound.algorithms.audit import (
     weights_of_sample,
 )
 from newfound.errors import DataError, SettingsError
-from newfound.files import THRESHOLDS_FILE
 from newfound.model.about import model_signature, stream_utterances
 from newfound.model.hub import model_folder
 from newfound.model.sidecars import NewAnswers, add_answers, load_answers, save_thresholds
 from newfound.model.types import Utterance
-from newfound.review.state import Review
 from newfound.text import shorten
-from newfound.workflows.assigned import read_assigned
+from newfound.workflows.assigned import AssignedModel, read_assigned
 from newfound.workflows.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -121,13 +119,13 @@ class ThresholdsResult:
     """The thresholds that were written.
 
     Attributes:
-        precision: What was promised; None if the thresholds were taken away.
+        precision: What was promised.
         expected: The expected precision of all that is above its threshold; None if nothing is.
         coverage: The share of the logs' utterances that is.
         intents: The threshold of each intent.
     """
 
-    precision: float | None
+    precision: float
     expected: float | None
     coverage: float
     intents: tuple[IntentThreshold, ...]
@@ -158,24 +156,20 @@ def audit(
     return opened.result(questions)
 
 
-def thresholds(model: str | Path, precision: float | None, *, encoder: str | Encoder | None = None) -> ThresholdsResult:
+def thresholds(model: str | Path, precision: float, *, encoder: str | Encoder | None = None) -> ThresholdsResult:
     """Write one threshold per intent beside the model; its predictions then say whether they are above it.
 
     Answers of an audit correct the probabilities first.
 
     Args:
         model: The model folder.
-        precision: The share of predictions above the thresholds to be right, between 0 and 1; None takes them away.
+        precision: The share of predictions above the thresholds to be right, between 0 and 1.
         encoder: Where the model's encoder lies, if it cannot be found.
 
     Raises:
         SettingsError: The precision does not lie between 0 and 1.
     """
-    folder = model_folder(model)
-    if precision is not None:
-        return open_audit(folder, encoder).write_thresholds(precision)
-    (folder / THRESHOLDS_FILE).unlink(missing_ok=True)
-    return ThresholdsResult(None, None, 0.0, ())
+    return open_audit(model, encoder).write_thresholds(precision)
 
 
 def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAudit:
@@ -184,7 +178,7 @@ def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAu
     signature = model_signature(folder)
     read = read_assigned(folder, Runtime.of(None, encoder, "cpu"))
     fitted = stream_utterances(folder, read.intents)
-    return LogAudit(folder, signature, read.review, read.ids, read.utterances, fitted)
+    return LogAudit(folder, signature, read, fitted)
 
 
 class Evidence(NamedTuple):
@@ -203,19 +197,12 @@ class Evidence(NamedTuple):
 class LogAudit:
     """The audit of one version of a reviewed model: what nobody has labelled or assigned is asked about."""
 
-    def __init__(
-        self,
-        folder: Path,
-        signature: object,
-        review: Review,
-        ids: Mapping[str, str],
-        assigned: Iterable[Utterance],
-        fitted: Iterable[Utterance],
-    ) -> None:
-        """Take the ids of the intents, and the utterances after the review and as they were fitted."""
-        self._folder, self._signature, self._ids, checked = folder, signature, ids, review.checked
+    def __init__(self, folder: Path, signature: object, read: AssignedModel, fitted: Iterable[Utterance]) -> None:
+        """Take the model after the review, and its utterances as they were fitted."""
+        self._folder, self._signature, self._ids = folder, signature, read.ids
+        ids, checked = read.ids, read.review.checked
         self._decided = {u.text: u.probability for u in fitted if u.text in checked}
-        self._assigned = list(assigned)
+        self._assigned = list(read.utterances)
         asked = (u for u in self._assigned if not u.labelled and u.text not in self._decided)
         self._logs = [(u, ids[u.intent]) for u in asked if u.intent is not None]  # with the ids of their intents
         if not self._logs:
@@ -293,8 +280,8 @@ class LogAudit:
         sure, intents = sure_probability(corrected, wanted), list[IntentThreshold]()
         for name, id in self._ids.items():
             own = known.intent[:n] == id
-            least = threshold(certainty[own], right[own], wanted) or (sure, None, None)
-            intents.append(IntentThreshold(name, id, int(own.sum()), *least))
+            found = threshold(certainty[own], right[own], wanted) or (sure, None, None)
+            intents.append(IntentThreshold(name, id, int(own.sum()), *found))
         save_thresholds(self._folder, wanted, {i.id: i.threshold for i in intents})
         above = [(i.utterances * i.coverage, i.precision) for i in intents if i.coverage and i.precision]
         n_above, n_right = sum(count for count, _ in above), sum(count * precision for count, precision in above)

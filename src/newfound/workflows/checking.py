@@ -19,7 +19,7 @@ from newfound.errors import DataError
 from newfound.files import check_file_target, csv_bytes, write_atomically
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import Runtime
-from newfound.workflows.sources import KnownSource, check_seed, read_labelled
+from newfound.workflows.sources import KnownSource, read_labelled
 
 CROSS_VALIDATION_FOLDS = 5
 
@@ -88,7 +88,6 @@ def check(
     out: str | Path | None = None,
     *,
     encoder: str | Encoder = defaults.ENCODER,
-    seed: int = defaults.SEED,
     read: ReadOptions = DEFAULT_READ_OPTIONS,
     overwrite: bool = False,
     reporter: Reporter | None = None,
@@ -105,7 +104,6 @@ def check(
         known: Labelled utterances of the known intents: a file, a corpus, or texts and labels.
         out: The CSV file to write; None writes nothing.
     """
-    check_seed(seed)
     runtime = Runtime.of(reporter, encoder)
     path = None if out is None else Path(out)
     if path is not None:
@@ -122,7 +120,7 @@ def check(
     distinct = sorted(first.values(), key=lambda row: row.line)
     sizes = Counter(row.label for row in rows if row.text in in_conflict and row.label is not None)
     sizes.update(row.label for row in distinct if row.label is not None)
-    errors, pairs = _suspects(distinct, seed, runtime)
+    errors, pairs = _suspects(distinct, runtime)
     result = CheckResult(
         utterances=len(rows),
         intents=len(sizes),
@@ -137,7 +135,7 @@ def check(
     return result
 
 
-def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelError], list[NearDuplicate]]:
+def _suspects(rows: list[Row], runtime: Runtime) -> tuple[list[LabelError], list[NearDuplicate]]:
     """Return likely label errors and near-duplicate intents among rows with distinct texts."""
     names = sorted({row.label for row in rows if row.label is not None})
     y = np.array([names.index(row.label) for row in rows if row.label is not None], dtype=np.int64)
@@ -151,7 +149,7 @@ def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelE
     with runtime.reporter.task("encoding", len(rows)) as task:
         x = encoder.vectors([row.text for row in rows]).astype(np.float64)
         task.advance(steps=len(rows))
-    p = out_of_sample_probabilities(x, y, n_classes=len(names), folds=min(CROSS_VALIDATION_FOLDS, largest), seed=seed)
+    p = out_of_sample_probabilities(x, y, n_classes=len(names), folds=min(CROSS_VALIDATION_FOLDS, largest), seed=0)
     likely, each = likely_labels(p, y), np.arange(len(y))
     margin = p[each, likely] - p[each, y]
     sizes = np.bincount(y, minlength=len(names))

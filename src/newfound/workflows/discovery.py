@@ -111,8 +111,7 @@ def discover(
         known: Labelled utterances of the known intents: a file, a corpus, or texts and labels. None if no intent is
             known: then all intents are discovered in the logs.
         logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
-        out: The model folder to write; None writes nothing. Known texts with several labels are listed in a file
-            beside it, with the ending `.conflicts.csv`.
+        out: The model folder to write; None writes nothing.
         method: One of `newfound.methods.registry.METHODS`.
         n_new: How many new intents to look for, or "auto".
         logs_hold: "mixed" if the logs hold known intents too, "novel" if not; None is the method's own default.
@@ -139,7 +138,6 @@ def discover(
         read=read,
         read_logs=read_logs,
         conflicts=conflicts,
-        conflicts_file=None if folder is None else folder.with_name(folder.name + ".conflicts.csv"),
         redact=redact,
         max_logs=max_logs,
         seed=seed,

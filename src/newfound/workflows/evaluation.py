@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -47,7 +47,6 @@ class IntentMatch:
         shared: The number of utterances that have both.
         of_intent: The number of utterances that are predicted as the intent.
         of_label: The number of utterances that have the label.
-        suggests_rename: Whether an accepted intent is mostly what the label says, so that it should have its name.
     """
 
     intent: str
@@ -56,7 +55,6 @@ class IntentMatch:
     shared: int
     of_intent: int
     of_label: int
-    suggests_rename: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +126,6 @@ class Evaluation:
     matches: tuple[IntentMatch, ...]
     confusions: tuple[Confusion, ...]
     no_intent: NoIntentScores | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the evaluation as JSON values."""
-        return asdict(self)
 
 
 def evaluate(
@@ -210,19 +204,17 @@ def match_intents(
     sizes, predicted = corpus.sizes, Counter(p.intent for p in predictions)
     labels = sorted(set(sizes) - set(names))
     intents = [name for name in statuses if name not in sizes]
-    number: dict[str | None, int] = {intent: i for i, intent in enumerate(intents)}
-    found = [number.get(p.intent, -1) for p in predictions]
+    position: dict[str | None, int] = {intent: i for i, intent in enumerate(intents)}
+    found = [position.get(p.intent, -1) for p in predictions]
     pairs = [pair for pair in zip(corpus.ids(labels), found, strict=True) if min(pair) >= 0]
     shared = Counter(pairs)
     matched = match_clusters(*np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
     matches = []
     for i, intent in enumerate(intents):
-        both = shared[matched.get(i, -1), i]
-        label = labels[matched[i]] if both else None
+        n_shared = shared[matched.get(i, -1), i]
+        label = labels[matched[i]] if n_shared else None
         of_label = 0 if label is None else sizes[label]
-        is_same = 2 * both > predicted[intent] and 2 * both > of_label
-        facts = (intent, statuses[intent], label, both, predicted[intent], of_label)
-        matches.append(IntentMatch(*facts, suggests_rename=statuses[intent] == "accepted" and is_same))
+        matches.append(IntentMatch(intent, statuses[intent], label, n_shared, predicted[intent], of_label))
     return tuple(sorted(matches, key=lambda m: (m.label is None, -m.shared, m.intent)))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,25 +12,15 @@ from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import Only
 from newfound.encoders.registry import RELEASES
-from newfound.errors import MissingExtra, NothingToExport, SettingsError
+from newfound.errors import MissingExtra, NothingToExport, SettingsError, TargetExists
 from newfound.exports.formats import Project
-from newfound.exports.registry import (
-    MODEL_EXPORTS,
-    check_language,
-    check_target,
-    export_format,
-    renamed_intents,
-    write_export,
-)
-from newfound.files import folder_atomically
-from newfound.model.about import Description
-from newfound.model.sidecars import thresholds_by_name
-from newfound.model.types import Utterance
-from newfound.review.state import Review, accepted_intents
-from newfound.review.store import ReviewStore
+from newfound.exports.registry import MODEL_EXPORTS, check_language, export_format, renamed_intents
+from newfound.files import check_file_target, folder_atomically, write_atomically
+from newfound.review.state import accepted_intents
 from newfound.training.progress import LoggingReporter, Reporter
-from newfound.workflows.assigned import read_assigned
-from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed, name_of
+from newfound.workflows.assigned import AssignedModel, read_assigned
+from newfound.workflows.prediction import writing_to
+from newfound.workflows.runtime import ModelSource, Runtime
 from newfound.workflows.sources import check_choice
 
 if TYPE_CHECKING:
@@ -71,13 +61,17 @@ class ExportCounts:
         guesses: Put by the model into another intent, or less surely.
         left_out: Utterances of the same intents that the export does not hold.
         new_intents: Intents that nobody has accepted yet, among those that were asked for.
+        utterances: All utterances of the export.
+        intents: The intents that these belong to.
     """
 
-    labelled: int
-    accepted: int
-    guesses: int
-    left_out: int
-    new_intents: int
+    labelled: int = 0
+    accepted: int = 0
+    guesses: int = 0
+    left_out: int = 0
+    new_intents: int = 0
+    utterances: int = 0
+    intents: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +113,7 @@ def export(
     Args:
         model: A model folder, or a loaded model.
         to: One of `newfound.exports.registry.EXPORTS` or `MODEL_EXPORTS`.
-        out: The file to write; a folder for datasets and onnx.
+        out: The file to write; a folder for onnx.
         only: See `ExportChoice`, as for `min_probability` and `with_guesses`.
         min_probability: The least probability of utterances of the logs.
         with_guesses: Also hold what nobody labelled or accepted.
@@ -136,17 +130,17 @@ def export(
         return _export_model(model, path, runtime, overwrite=overwrite)
     format = export_format(to)
     check_language(language)
-    check_target(path, format.files, overwrite=overwrite)
+    check_file_target(path, overwrite)
     read = read_assigned(model, runtime)
-    accepted = accepted_intents(read.review, read.intents)
-    corpus, counts = corpus_to_export(read.utterances, read.review, accepted, choice, read.paths)
+    corpus, counts = corpus_to_export(read, choice)
     if counts.new_intents and not with_guesses:
-        number = f"{counts.new_intents:,}" if accepted else f"{counts.new_intents:,}, which is all of them"
+        accepted = accepted_intents(read.review, read.intents)
+        how_many = f"{counts.new_intents:,}" if accepted else f"{counts.new_intents:,}, which is all of them"
         runtime.reporter.warn(
-            f"{out} lacks the new intents that nobody has accepted ({number}); accept them in the review "
+            f"{out} lacks the new intents that nobody has accepted ({how_many}); accept them in the review "
             "first, or export the model's guesses as well"
         )
-    write_export(corpus, to, path, project_of(model, language), overwrite=overwrite)
+    write_atomically(path, format.content(corpus, project_of(read, language)))
     return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus), counts)
 
 
@@ -157,71 +151,58 @@ def _export_model(model: ModelSource, path: Path, runtime: Runtime, *, overwrite
 
     if not can_build():
         raise MissingExtra("the export to ONNX", "onnx and onnxruntime", "onnx")
-    check_target(path, FILES, overwrite=overwrite)
+    if path.is_file() or (path.is_dir() and not {inside.name for inside in path.iterdir()} <= FILES):
+        raise TargetExists(path, "is no folder of such an export", replaceable=False)
+    if path.exists() and not overwrite:
+        raise TargetExists(path)
     reviewed = runtime.open_model(model)
-    try:
-        with folder_atomically(path) as folder:
-            write_onnx(reviewed, folder)
-    except OSError as error:
-        raise SettingsError(f"{path}: cannot be written ({error.strerror or error})") from None
+    with writing_to(path), folder_atomically(path) as folder:
+        write_onnx(reviewed, folder)
     return ExportResult(path, 0, len(reviewed.names))
 
 
-def project_of(model: ModelSource, language: str = defaults.LANGUAGE) -> Project:
-    """Return what formats may say of a model besides its utterances; the network is not loaded."""
-    if isinstance(model, str | Path):
-        store, encoder = ReviewStore(model), str(Description.read(model).about["encoder"]["name"])
-        review, intents = store.review(), store.intents
-        thresholds = thresholds_by_name(store.folder, review.ids(intents))
-    else:
-        reviewed = as_reviewed(model)
-        review, intents, encoder = reviewed.review, reviewed.model.intents, reviewed.model.encoder.name
-        thresholds = dict(reviewed.classifier.thresholds)
-    thresholds = {name: min(value, 1.0) for name, value in thresholds.items()}  # infinite if none keeps the promise
-    statuses = {name: review.status(name) for name in review.ids(intents)}
-    encoder = RELEASES[encoder].repo if encoder in RELEASES else encoder
-    by_id = {intent.id: intent.description for intent in intents if intent.description}
-    descriptions = {name: by_id[id] for name, id in review.ids(intents).items() if id in by_id}
-    return Project(name_of(model), language, encoder, statuses, thresholds, descriptions)
+def project_of(read: AssignedModel, language: str) -> Project:
+    """Return what formats may say of a model besides its utterances."""
+    ids = read.review.ids(read.intents)
+    encoder = RELEASES[read.encoder].repo if read.encoder in RELEASES else read.encoder
+    statuses = {name: read.review.status(name) for name in ids}
+    thresholds = {name: min(value, 1.0) for name, value in read.thresholds.items()}  # infinite if none is enough
+    by_id = {intent.id: intent.description for intent in read.intents if intent.description}
+    descriptions = {name: by_id[id] for name, id in ids.items() if id in by_id}
+    return Project(read.name, language, encoder, statuses, thresholds, descriptions, read.paths)
 
 
-def corpus_to_export(
-    assigned: Iterable[Utterance],
-    review: Review,
-    accepted: Set[str],
-    choice: ExportChoice,
-    paths: Mapping[str, str | None] | None = None,
-) -> tuple[Corpus, ExportCounts]:
+def corpus_to_export(read: AssignedModel, choice: ExportChoice) -> tuple[Corpus, ExportCounts]:
     """Return the utterances that an export holds, with their reviewed intents, and how many there are of each kind.
-
-    `accepted` has the discovered intents that were accepted, in this round or an earlier one, and `paths` the groups
-    that intents are in.
 
     Raises:
         NothingToExport: No utterance is left.
     """
+    review, accepted = read.review, accepted_intents(read.review, read.intents)
     sure = defaults.MIN_PROBABILITY_TO_EXPORT if choice.min_probability is None else choice.min_probability
-    least = 0.0 if choice.with_guesses and choice.min_probability is None else sure
+    min_guess = 0.0 if choice.with_guesses and choice.min_probability is None else sure
     checked, intents = review.checked, set(review.names)
     wanted = {None: intents, "new": intents - review.known, "accepted": review.accepted}[choice.only]
-    candidates, kept = [u for u in assigned if u.intent in wanted], []
+    candidates, kept = [u for u in read.utterances if u.intent in wanted], []
     for u in candidates:
         if u.labelled or u.text in checked:
             kept.append((u, "labelled"))
         elif u.intent in accepted and u.probability >= sure:
             kept.append((u, "accepted"))
-        elif choice.with_guesses and u.probability >= least:
+        elif choice.with_guesses and u.probability >= min_guess:
             kept.append((u, "guess"))
-    number = Counter(kind for _, kind in kept)
+    kinds = Counter(kind for _, kind in kept)
     counts = ExportCounts(
-        labelled=number["labelled"],
-        accepted=number["accepted"],
-        guesses=number["guess"],
+        labelled=kinds["labelled"],
+        accepted=kinds["accepted"],
+        guesses=kinds["guess"],
         left_out=len(candidates) - len(kept),
         new_intents=len({u.intent for u in candidates} - review.known - review.accepted),
+        utterances=len(kept),
+        intents=len({u.intent for u, _ in kept}),
     )
     if not kept:
         raise NothingToExport(counts.left_out)
     origins = [Origin(kind == "labelled", u.source, u.count, u.days, u.said) for u, kind in kept]
     corpus = Corpus.of([u.text for u, _ in kept], [u.intent for u, _ in kept], origins)
-    return replace(corpus, paths=paths or {}), counts
+    return corpus, counts

@@ -12,7 +12,7 @@ import numpy as np
 from newfound.algorithms.groups import MIN_MEMBERS, Ids, group_levels
 from newfound.errors import SettingsError
 from newfound.model.hub import model_folder
-from newfound.model.sidecars import Groups, with_paths, write_groups
+from newfound.model.sidecars import with_paths, write_groups
 from newfound.model.types import Intent
 from newfound.workflows.runtime import ModelSource, Runtime
 
@@ -29,12 +29,10 @@ class GroupResult:
     Attributes:
         levels: The number of groups at each level, coarsest first; there may be fewer than asked for.
         intents: The intents after the review with their paths, by path and size.
-        groups: The names of each intent's groups, by its id.
     """
 
     levels: tuple[int, ...]
     intents: tuple[Intent, ...]
-    groups: Groups
 
 
 def group(
@@ -59,11 +57,11 @@ def group(
         if u.intent is not None:
             rows.setdefault(u.intent, []).append(row)
     wanted = [round(len(rows) ** 0.5)] if levels is None else list(levels)
-    most = len(rows) // MIN_MEMBERS
+    max_groups = len(rows) // MIN_MEMBERS
     if len(rows) < MIN_INTENTS:
         raise SettingsError(f"the model has {len(rows)} intents; at least {MIN_INTENTS} are needed for groups")
-    if not wanted or not all(type(level) is int and 2 <= level <= most for level in wanted):
-        raise SettingsError(f"levels {wanted}: with {len(rows)} intents, give whole numbers from 2 to {most}")
+    if not wanted or not all(type(level) is int and 2 <= level <= max_groups for level in wanted):
+        raise SettingsError(f"levels {wanted}: with {len(rows)} intents, give whole numbers from 2 to {max_groups}")
     vectors = unit(reviewed.model.utterance_vectors.float().numpy())
     nested = group_levels(np.stack([vectors[own].mean(0) for own in rows.values()]), wanted)
     texts = [[reviewed.assigned[row].text for row in own] for own in rows.values()]
@@ -72,7 +70,7 @@ def group(
     if isinstance(model, str | Path):
         write_groups(model_folder(model), groups)
     intents = sorted(with_paths(reviewed.classifier.intents, groups), key=lambda i: (i.path is None, i.path, -i.size))
-    return GroupResult(tuple(len(set(ids.tolist())) for ids in nested), tuple(intents), groups)
+    return GroupResult(tuple(len(set(ids.tolist())) for ids in nested), tuple(intents))
 
 
 def _name_levels(nested: Sequence[Ids], texts: Sequence[Sequence[str]]) -> list[list[str]]:

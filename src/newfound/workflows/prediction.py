@@ -6,8 +6,7 @@ A file or folder with the wanted name is always whole: it is written under anoth
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -23,15 +22,7 @@ from newfound.engines.predictor import PredictionLimits as PredictionLimits
 from newfound.engines.predictor import Predictor
 from newfound.engines.ray_data import Opening, predict_on_ray
 from newfound.errors import DataError, MissingExtra, OutputError, SettingsError, TargetExists
-from newfound.exports.predictions import (
-    ALL_COLUMNS,
-    FORMAT_OF_ENDING,
-    PARTS_COLUMN,
-    THRESHOLD_COLUMN,
-    check_pyarrow,
-    check_writer,
-    write_batches,
-)
+from newfound.exports.predictions import FORMAT_OF_ENDING, check_pyarrow, check_writer, write_batches
 from newfound.files import file_atomically, folder_atomically
 from newfound.model.hub import model_folder
 from newfound.model.types import Prediction
@@ -49,12 +40,10 @@ MAX_TEXTS_AT_ONCE, MAX_TEXTS_AT_ONCE_ON_GPU = 256, 8_192  # a GPU is idle betwee
 def predict(
     model: ModelSource,
     texts: str | Path | Sequence[str],
-    max_outliers: float | None = None,
     *,
     top: int = 0,
     several: bool = False,
     threshold: float | None = None,
-    fallback: str | None = None,
     explain: bool = False,
     encoder: str | Encoder | None = None,
     device: str = defaults.DEVICE,
@@ -67,20 +56,16 @@ def predict(
 
     Args:
         model: A model folder, or a loaded model.
-        texts: The utterances, or a file of them, or a folder of Parquet files; "-" is standard input, one utterance a
-            line.
-        max_outliers: Return no intent for texts less typical than all but this share of the labelled data; None
-            returns an intent for every text.
+        texts: The utterances, or a file of them; "-" is standard input, one utterance a line.
         top: How many of the most probable intents each prediction holds.
         several: Divide messages that state several wishes: each prediction holds its parts with an intent each, and
             beside them the intent of the whole message.
         threshold: Return no intent for texts whose most probable intent is less probable than this.
-        fallback: The label of texts of no intent: below the threshold, too untypical, or of a rejected intent.
         explain: Return an `Explanation` of each text: nearest utterances, runner-up, and the words that decide. It
             encodes each text once for every word.
     """
     runtime = Runtime.of(reporter, encoder, device)
-    limits = PredictionLimits(max_outliers, threshold, fallback, top, several)
+    limits = PredictionLimits(threshold, top, several)
     batches = stream_predictions(model, texts, limits, runtime, read=read, explain=explain)
     return [prediction for batch in batches for _, prediction in batch]
 
@@ -98,7 +83,6 @@ def stream_predictions(
 
     A slow pipe is answered line by line, a file in full batches.
     """
-    limits.check()
     if explain and limits.several:
         raise SettingsError("an explanation is of a whole message; ask for its parts without it")
     if isinstance(texts, str | Path):
@@ -127,9 +111,9 @@ def stream_predictions(
         runtime.reporter.warn(warning)
 
 
-def _ready_batches(items: Iterator[Row], most: int) -> Iterator[list[Row]]:
+def _ready_batches(items: Iterator[Row], at_most: int) -> Iterator[list[Row]]:
     """Batches of whatever has arrived."""
-    arrived: Queue[Row | Exception | None] = Queue(maxsize=4 * most)
+    arrived: Queue[Row | Exception | None] = Queue(maxsize=4 * at_most)
 
     def read() -> None:
         try:
@@ -143,21 +127,13 @@ def _ready_batches(items: Iterator[Row], most: int) -> Iterator[list[Row]]:
     item = arrived.get()
     while isinstance(item, Row):
         batch = [item]
-        while len(batch) < most and not arrived.empty() and isinstance(item := arrived.get(), Row):
+        while len(batch) < at_most and not arrived.empty() and isinstance(item := arrived.get(), Row):
             batch.append(item)
         yield batch
         if isinstance(item, Row):
             item = arrived.get()
     if item is not None:
         raise item
-
-
-@dataclass(frozen=True, slots=True)
-class PredictionsWritten:
-    """The file or folder that was written, and how many predictions it holds."""
-
-    path: Path
-    rows: int
 
 
 def write_predictions(
@@ -170,24 +146,23 @@ def write_predictions(
     engine: Engine = "local",
     ray_address: str | None = None,
     workers: int | None = None,
-    max_outliers: float | None = None,
     top: int = 0,
     several: bool = False,
     threshold: float | None = None,
-    fallback: str | None = None,
     explain: bool = False,
     encoder: str | Encoder | None = None,
     device: str = defaults.DEVICE,
     read: ReadOptions = DEFAULT_READ_OPTIONS,
     reporter: Reporter | None = None,
-) -> PredictionsWritten:
-    """Classify utterances and write the predictions, in memory that does not grow with their number.
+) -> int:
+    """Classify utterances and write the predictions, in memory that does not grow; return their number.
 
     What is not listed is as in `predict`, the rest in `newfound.workflows`.
 
     Args:
         model: A model folder, or a loaded model.
-        texts: The utterances, or a file of them, or a folder of Parquet files; "-" is standard input.
+        texts: The utterances, or a file of them; "-" is standard input. The engine ray also takes a folder of Parquet
+            files.
         out: The file to write; with the engine ray a folder, which must not exist yet or be empty.
         format: jsonl, csv or parquet; None goes by the ending of `out`. A folder has Parquet files.
         engine: Where texts are classified: local is this process, ray a cluster.
@@ -200,8 +175,7 @@ def write_predictions(
         EngineError: The cluster cannot be reached, or its workers die again and again.
     """
     runtime = Runtime.of(reporter, encoder, device)
-    limits = PredictionLimits(max_outliers, threshold, fallback, top, several)
-    limits.check()
+    limits = PredictionLimits(threshold, top, several)
     check_choice("engine", engine, Engine)
     path = Path(out)
     _check_is_not_input(texts, path)
@@ -219,8 +193,7 @@ def write_predictions(
             )
             from pyarrow import dataset
 
-            written = dataset.dataset(folder, format="parquet")
-            return PredictionsWritten(path, written.count_rows())
+            return dataset.dataset(folder, format="parquet").count_rows()  # type: ignore[no-any-return]
     if path.is_dir():
         raise TargetExists(path, "is a folder", replaceable=False)
     format = format or FORMAT_OF_ENDING.get(path.suffix.lower())
@@ -231,24 +204,7 @@ def write_predictions(
     if path.is_file() and not overwrite:
         raise TargetExists(path)
     batches = stream_predictions(model, texts, limits, runtime, read=read, explain=explain)
-    return PredictionsWritten(path, write_as_they_arrive(batches, top, format, _target(path)))
-
-
-def write_as_they_arrive(
-    batches: Iterator[list[tuple[int, Prediction]]], top: int, format: str, target: AbstractContextManager[BinaryIO]
-) -> int:
-    """Write each batch of predictions as it is made, and return the number of predictions.
-
-    The target is opened once the input and the model were looked at.
-    """
-    first = next(batches, [])
-    columns: list[str] = [*ALL_COLUMNS]
-    if first:
-        _, prediction = first[0]
-        top = min(top, len(prediction.top))
-        columns += [name for name in (THRESHOLD_COLUMN, PARTS_COLUMN) if getattr(prediction, name) is not None]
-    with target as stream:
-        return write_batches(format, stream, chain([first] if first else [], batches), top, columns)
+    return write_batches(format, _target(path), batches, top)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -24,45 +25,15 @@ from newfound.workflows.assigned import read_intents
 FILES_TO_COPY = (WEIGHTS_FILE, GROUPS_FILE, THRESHOLDS_FILE, CARD_FILE)  # they have no texts of customers
 OF_AN_EARLIER_PUSH = [UTTERANCES_FILE, REVIEW_FILE, f"{ENCODER_FOLDER}/*", GROUPS_FILE, THRESHOLDS_FILE]
 KINDS_WITH_TEXTS = ("move", "split", "divide")  # of decisions
-CARD = """---
-library_name: newfound
-pipeline_tag: text-classification
-tags: [newfound, intent-classification, intent-discovery]
-{base_model}---
-
-# {name}
-
-A classifier of utterances into {n_intents} intents: {n_known} were known, and {n_new} were found in logs.
-
-```python
-import newfound
-
-model = newfound.load("{address}")
-model.predict(["..."])
-```
-
-{facts}
-
-## Intents
-
-The expected error is the share of an intent's utterances from the logs that belong elsewhere.
-
-| intent | status | utterances | labelled | expected error |
-| --- | --- | --- | --- | --- |
-{intents}
-
-The licence of the model is up to those who made it, and is not stated here.
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """Where the model is, for people (`url`) and for newfound (`address`), at which commit, and its files."""
+    """Where the model is, for people (`url`) and for newfound (`address`), and at which commit."""
 
     url: str
     address: str
     commit: str
-    files: tuple[str, ...]
 
 
 def push(
@@ -109,8 +80,7 @@ def push(
             commit = hub.upload_folder(
                 repo_id=repository, folder_path=staged, commit_message=said, delete_patterns=OF_AN_EARLIER_PUSH
             )
-        files = sorted(path.relative_to(staged).as_posix() for path in staged.rglob("*") if path.is_file())
-    return PushResult(f"{hub.endpoint}/{repository}", address, commit.oid, tuple(files))
+    return PushResult(f"{hub.endpoint}/{repository}", address, commit.oid)
 
 
 def _stage(folder: Path, target: Path, *, with_utterances: bool) -> dict[str, Any]:
@@ -149,34 +119,27 @@ def _with_names(value: Any, names: Mapping[str, str]) -> Any:
 
 def model_card(about: Mapping[str, Any], intents: Sequence[Intent], address: str) -> str:
     """Return the card of a model from the content of `model.json`, its intents, and its address (`hf://owner/name`)."""
-    encoder, provenance = about["encoder"]["name"], about["provenance"]
-    data, release, known_check = provenance.get("data", {}), RELEASES.get(encoder), KnownCheck.of(provenance)
-    encoder = f"{release.repo} ({release.licence})" if release else encoder
-    made = f"{provenance.get('created', '?')} with newfound {provenance.get('versions', {}).get('newfound', '?')}"
-    facts = [
-        f"Data: {data.get('labelled', '?')} labelled and {data.get('unlabelled', '?')} unlabelled utterances, "
-        f"fingerprint `{str(data.get('fingerprint', '?'))[:16]}`",
-        f"Encoder: {encoder}, {'trained in part' if about['tune']['layers'] else 'as it is, not trained'}",
-        f"Method: {provenance.get('method', '?')}, {made}",
-        *([known_check.sentence] if known_check else []),
-    ]
-    n_known = sum(intent.known for intent in intents)
-    return CARD.format(
-        base_model=f"base_model: {release.repo}\n" if release else "",
-        name=address.rsplit("/", 1)[-1],
-        address=address,
-        n_intents=len(intents),
-        n_known=n_known,
-        n_new=len(intents) - n_known,
-        facts="\n".join(f"- {fact}" for fact in facts),
-        intents="\n".join(map(_row_of_card, intents)),
+    from jinja2 import Environment
+
+    provenance, encoder = about["provenance"], about["encoder"]["name"]
+    release, unknown = RELEASES.get(encoder), {"labelled": "?", "unlabelled": "?", "fingerprint": "?"}
+    template = resources.files("newfound.workflows").joinpath("card.md.jinja").read_text("utf-8")
+    return (
+        Environment(trim_blocks=True, keep_trailing_newline=True)
+        .from_string(template)
+        .render(
+            about=about,
+            provenance=provenance,
+            data={**unknown, **provenance.get("data", {})},
+            release=release,
+            encoder=f"{release.repo} ({release.licence})" if release else encoder,
+            known_check=KnownCheck.of(provenance),
+            name=address.rsplit("/", 1)[-1],
+            address=address,
+            intents=intents,
+            n_known=sum(intent.known for intent in intents),
+        )
     )
-
-
-def _row_of_card(intent: Intent) -> str:
-    name = " ".join(intent.name.split()).replace("|", "\\|").replace("<", "&lt;")
-    error = "not known" if intent.expected_error is None else f"{intent.expected_error:.1%}"
-    return f"| {name} | {intent.status} | {intent.size} | {intent.labelled} | {error} |"
 
 
 def public_name(encoder: str) -> str:

@@ -53,7 +53,7 @@ class Runtime:
         check_device(device)
         return cls(reporter or LoggingReporter(), encoder, device)
 
-    def tell(self, report: ReadReport) -> None:
+    def report_warnings(self, report: ReadReport) -> None:
         """Report what was unusual in a file."""
         for note in report.notes:
             self.reporter.note(note)

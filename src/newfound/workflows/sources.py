@@ -12,9 +12,9 @@ from newfound.data.corpus import Corpus
 from newfound.data.duplicates import DistinctSample, distinct, distinct_examples
 from newfound.data.redact import redact_rows
 from newfound.data.rows import DEFAULT_READ_OPTIONS, LabelUse, ReadOptions, ReadReport, Row
-from newfound.data.validation import check_label, check_text, collect, misspelt_labels, open_rows, write_conflicts
+from newfound.data.validation import check_label, check_text, collect, note_of_sample, open_rows
 from newfound.defaults import Conflicts
-from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
+from newfound.errors import ColumnMissing, DataError, SettingsError
 from newfound.preparation import Preparation, preparation_for
 from newfound.workflows.conversations import keep_wishes, with_one_turn_a_label
 from newfound.workflows.runtime import Runtime
@@ -81,7 +81,7 @@ def read_labelled(source: KnownSource, read: ReadOptions, runtime: Runtime) -> l
     """Return the rows that have a label, conflicting ones included."""
     rows, report = open_source(source, read, "required", skip_unlabelled=True)
     labelled = list(rows)
-    runtime.tell(report)
+    runtime.report_warnings(report)
     return labelled
 
 
@@ -106,14 +106,12 @@ class InputReader:
 
     Attributes:
         runtime: Its reporter is told what is unusual.
-        conflicts_file: Where known texts with several labels are listed; None lists them nowhere.
     """
 
     runtime: Runtime
     read: ReadOptions = DEFAULT_READ_OPTIONS
     read_logs: ReadOptions | None = None
     conflicts: Conflicts = defaults.CONFLICTS
-    conflicts_file: Path | None = None
     redact: bool = False
     max_logs: int = defaults.MAX_LOGS
     seed: int = defaults.SEED
@@ -129,25 +127,23 @@ class InputReader:
 
         Without logs, utterances of `known` that have no label are the logs; if none has a label, all are.
         """
-        labelled, unlabelled, n_distinct = self._read_both(known, logs)
+        labelled, unlabelled = self._read_both(known, logs)
         labelled, unlabelled = with_one_turn_a_label(labelled), self._of_wishes(unlabelled)
         preparation = preparation_for(unlabelled.texts, self.read.mask)
         labelled, unlabelled = (self._prepared(corpus, preparation) for corpus in (labelled, unlabelled))
         labelled = distinct_examples(labelled)
         self._warn_of_alike(labelled)
-        _warn_of_labels(labelled, self.runtime)
-        sample = self._distinct_sample(unlabelled, n_distinct)
+        sample = self._distinct_sample(unlabelled)
         if not len(labelled):
             self.runtime.reporter.note("No known intents: all intents are discovered.")
         return Inputs(labelled, sample, preparation)
 
     def logs(self, logs: LogSource, preparation: Preparation | None = None) -> Corpus:
         """Return logs with counts, prepared as those of an earlier model were."""
-        unlabelled, report = self._read_logs(logs)
-        unlabelled = self._of_wishes(unlabelled)
+        unlabelled = self._of_wishes(self._read_logs(logs))
         if preparation is not None:
             unlabelled = self._prepared(unlabelled, preparation)
-        return self._distinct_sample(unlabelled, report.n_distinct)
+        return self._distinct_sample(unlabelled)
 
     def _of_wishes(self, logs: Corpus) -> Corpus:
         is_wanted = (self.read_logs or self.read).turns == "wishes"
@@ -176,13 +172,12 @@ class InputReader:
                 "`mask` says what is left out"
             )
 
-    def _read_both(self, known: KnownSource | None, logs: LogSource | None) -> tuple[Corpus, Corpus, int | None]:
-        """Return labelled and unlabelled utterances, and how many distinct logs there are if these are a sample."""
+    def _read_both(self, known: KnownSource | None, logs: LogSource | None) -> tuple[Corpus, Corpus]:
+        """Return labelled and unlabelled utterances."""
         if known is None:
             if logs is None:
                 raise DataError("nothing to discover intents in; give the logs")
-            unlabelled, report = self._read_logs(logs)
-            return Corpus.of([]), unlabelled, report.n_distinct
+            return Corpus.of([]), self._read_logs(logs)
         if logs is None:
             combined, report = self._read_known(known, "optional")
             labelled, unlabelled = combined.labelled(), combined.unlabelled()
@@ -193,35 +188,26 @@ class InputReader:
                 found = f"none of its {len(unlabelled):,} utterances has a label"
                 parts = f"{found} (in a column such as label or intent): all are"
             self.runtime.reporter.note(f"{report.name}: {parts} the logs.")
-            return labelled, unlabelled, report.n_distinct
+            return labelled, unlabelled
         given, _ = self._read_known(known, "required")
         try:
-            unlabelled, report = self._read_logs(logs)
+            unlabelled = self._read_logs(logs)
         except ColumnMissing as error:
             if error.role == "text":
                 error.remedies = ("logs_text_column", *error.remedies[1:])
             raise
-        return given.labelled(), given.unlabelled() + unlabelled, report.n_distinct
+        return given.labelled(), given.unlabelled() + unlabelled
 
-    def _read_logs(self, logs: LogSource) -> tuple[Corpus, ReadReport]:
-        return self._read(logs, self.read_logs or self.read, "ignored", "error")
+    def _read_logs(self, logs: LogSource) -> Corpus:
+        return self._read(logs, self.read_logs or self.read, "ignored", "error")[0]
 
     def _read_known(self, source: KnownSource, labels: LabelUse) -> tuple[Corpus, ReadReport]:
-        """Return the utterances of the known intents; texts with several labels are listed in a file."""
-        listed = self.conflicts_file
-        try:
-            corpus, report = self._read(source, self.read, labels, self.conflicts)
-        except ConflictingLabels as error:
-            if listed is not None:
-                write_conflicts(listed, error.conflicts)
-            raise ConflictingLabels(error.shown, error.conflicts, listed) from None
+        """Return the utterances of the known intents; it is reported what became of texts with several labels."""
+        corpus, report = self._read(source, self.read, labels, self.conflicts)
         if report.conflicts:
             what = "1 text has" if len(report.conflicts) == 1 else f"{len(report.conflicts):,} texts have"
             done = "their first label was kept" if self.conflicts == "first" else "they were dropped"
-            place = "" if listed is None else f" (all: {listed})"
-            self.runtime.reporter.warn(f"{report.name}: {what} several labels; {done}; {report.conflicts[0]}{place}")
-            if listed is not None:
-                write_conflicts(listed, report.conflicts)
+            self.runtime.reporter.warn(f"{report.name}: {what} several labels; {done}; {report.conflicts[0]}")
         return corpus, report
 
     def _read(
@@ -236,11 +222,11 @@ class InputReader:
         corpus = collect(rows, report, labels, conflicts=conflicts, max_logs=max_logs, seed=self.seed)
         if path is None:
             report.counts["duplicates"] = 0  # repeats among values are no news to the program that gives them
-        self.runtime.tell(report)
+        self.runtime.report_warnings(report)
         return corpus if path is None else corpus.from_source(path.name), report
 
-    def _distinct_sample(self, logs: Corpus, n_distinct: int | None) -> Corpus:
-        """Return at most `max_logs` of the logs; if they are a sample already, of about `n_distinct`."""
+    def _distinct_sample(self, logs: Corpus) -> Corpus:
+        """Return the logs without repeats, and at most `max_logs` of them."""
         kept, reporter = distinct(logs), self.runtime.reporter
         if len(kept) < len(logs):
             reporter.note(
@@ -250,21 +236,6 @@ class InputReader:
         if len(kept) > self.max_logs:
             sample = DistinctSample(self.max_logs, seed=self.seed)
             sample.add_all(kept.texts, kept.origins)
-            kept, n_distinct = sample.corpus(), n_distinct or sample.n_distinct
-        if n_distinct is not None:
-            reporter.note(
-                f"The logs have about {n_distinct:,} distinct utterances. Intents are looked for in a random sample of "
-                f"{len(kept):,} of them, which bounds time and memory (max_logs); predictions assign the others."
-            )
+            kept = sample.corpus()
+            reporter.note(note_of_sample(len(kept)))
         return kept
-
-
-def _warn_of_labels(known: Corpus, runtime: Runtime) -> None:
-    misspelt = misspelt_labels(known.sizes)
-    if misspelt:
-        label, meant = next(iter(misspelt.items()))
-        which = "1 is" if len(misspelt) == 1 else f"{len(misspelt):,} are"
-        runtime.reporter.warn(
-            f"of {len(known.sizes):,} known intents, {which} likely misspelt ({label!r} for {meant!r}); correct the "
-            "labels that `check` lists, or they will be intents of their own"
-        )

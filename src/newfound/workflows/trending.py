@@ -118,7 +118,7 @@ def trends(
             newer.add(text, row.origin)
             if (words := same_words(text)) in in_logs:
                 again[words] += row.origin.count
-    runtime.tell(report)
+    runtime.report_warnings(report)
     if not after:
         raise DataError("no utterance in the newer logs; they need one text a row")
     before: Counter[str] = Counter()

@@ -165,7 +165,7 @@ def update(
     folder = prepare(out, overwrite=overwrite, effort=effort, tune=tune, seed=seed, n_new=n_new)
     runtime = Runtime.of(reporter, encoder, device)
     with language_model(llm, runtime) as asked:
-        settled = _settled_intents(model, accept_all=accept_all)  # before logs are read
+        fixed = _fixed_intents(model, accept_all=accept_all)  # before logs are read
         inputs = InputReader(runtime=runtime, read=read, redact=redact, max_logs=max_logs, seed=seed)
         newer = inputs.logs(logs, _preparation_of(model))
         from newfound.methods.consensus import Consensus
@@ -174,7 +174,7 @@ def update(
         earlier = _Earlier.open(model, "update", replace(runtime, device="cpu"))  # it classifies nothing
         reviewed, carried = earlier.reviewed, earlier.carried
         # What the model found to be of no intent may become one together with newer logs.
-        undecided = set(carried.corpus.labels) - settled - set(carried.rejected)
+        undecided = set(carried.corpus.labels) - fixed - set(carried.rejected)
         counted, fresh = add_counts(carried.corpus.hiding(undecided), newer)
         corpus = counted + distinct(reread(fresh, reviewed.model, several=several, reporter=runtime.reporter))
         check_n_new(n_new, corpus.unlabelled())
@@ -325,7 +325,7 @@ def _with_ids(model: IntentModel, earlier: ReviewedModel) -> IntentModel:
     return model.with_intents([replace(intent, id=ids[intent.name]) for intent in model.intents])
 
 
-def _settled_intents(model: ModelSource, *, accept_all: bool) -> set[str]:
+def _fixed_intents(model: ModelSource, *, accept_all: bool) -> set[str]:
     """Return the intents that the next round takes as they are: those that a person has decided about.
 
     Of a model folder, only the description and the review are read.

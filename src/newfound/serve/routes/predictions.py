@@ -1,26 +1,26 @@
-"""Predictions, how good they are, intents and exports."""
+"""Predictions, their audit, intents and exports."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated
 
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import FastAPI, Query, Response
 from starlette.exceptions import HTTPException
 
 from newfound import defaults
 from newfound.errors import NothingToExport
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
-from newfound.review.queries import ReviewView
+from newfound.model.types import Intent
+from newfound.review.session import ReviewSession
 from newfound.serve import answers, bodies
 from newfound.serve.service import Service
+from newfound.workflows.assigned import AssignedModel
 from newfound.workflows.auditing import DEFAULT_QUESTIONS, AuditResult, LogAudit
-from newfound.workflows.evaluation import Evaluation, evaluate
-from newfound.workflows.exporting import ExportChoice, corpus_to_export, project_of
+from newfound.workflows.exporting import ExportChoice, ExportCounts, corpus_to_export, project_of
 from newfound.workflows.prediction import PredictionLimits
-from newfound.workflows.trending import Trends, trends
 
 SECONDS_TO_ANSWER = 30.0  # a prediction
 
@@ -29,7 +29,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.post("/v1/predict", tags=["predict"])
     async def predict(body: bodies.PredictBody) -> answers.Predictions:
         """Classify a batch of utterances."""
-        limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback, several=body.several)
+        limits = PredictionLimits(body.threshold, several=body.several)
         try:
             async with asyncio.timeout(SECONDS_TO_ANSWER):
                 answered = await service.batcher.ask_all(limits.texts_to_classify(body.texts))
@@ -38,54 +38,43 @@ def add_routes(app: FastAPI, service: Service) -> None:
         predicted = limits.of_messages(body.texts, {answer.text: answer for answer in answered})
         return answers.Predictions([replace(answer, top=answer.top[: body.top]) for answer in predicted])
 
-    @app.post("/v1/evaluate", tags=["predict"])
-    async def evaluate_labelled(request: Request, body: bodies.EvaluateBody) -> Evaluation:
-        """Compare predictions with labels; labels that the model does not know are matched to its new intents."""
-        work = service.about_model(evaluate, bodies.pairs(body.labelled), **body.options())
-        return await service.queue.run(request, work)
+    def as_assigned(session: ReviewSession) -> AssignedModel:
+        return AssignedModel.of(session.view().reviewed, session.folder.name)
 
-    @app.post("/v1/trends", tags=["predict"])
-    async def compare_newer_logs(request: Request, body: bodies.TrendsBody) -> Trends:
-        """Say what newer logs hold that the model's logs do not: other volumes, and intents that came up."""
-        return await service.queue.run(request, service.about_model(trends, body.logs))
-
-    def audit_of(view: ReviewView) -> LogAudit:
-        reviewed, store = view.reviewed, view.session.store
-        utterances = reviewed.assigned, reviewed.model.utterances
-        return LogAudit(store.folder, store.signature, reviewed.review, reviewed.ids, *utterances)
+    def audit_of(session: ReviewSession) -> LogAudit:
+        return LogAudit(session.folder, session.store.signature, as_assigned(session), session.model.utterances)
 
     @app.get("/v1/audit", tags=["review"])
     def audit(
         questions: Annotated[int, Query(ge=0, le=bodies.MAX_QUESTIONS)] = DEFAULT_QUESTIONS,
     ) -> AuditResult:
         """Return what the answers so far say, and the questions that are left."""
-        return audit_of(service.session.view()).result(questions)
+        return audit_of(service.session).result(questions)
 
     @app.post("/v1/audit", tags=["review"])
     def answer(body: bodies.AuditBody) -> AuditResult:
         """Keep answers; they are no decisions of the review."""
-        opened = audit_of(service.session_for(body.model).view())
+        opened = audit_of(service.session_for(body.model))
         opened.record({(one.text, one.id): one.belongs for one in body.answers})
         return opened.result(body.questions)
 
     @app.get("/v1/intents", tags=["predict"])
-    def intents() -> answers.Intents:
+    def intents() -> list[Intent]:
         """Return the intents after the review so far."""
-        return answers.Intents(list(service.session.view().reviewed.classifier.intents))
+        return list(service.session.view().reviewed.classifier.intents)
 
     @app.get("/v1/export", tags=["export"])
     def exports() -> answers.Exports:
         """Return the formats, and how many intents and utterances an export holds."""
 
-        def counts(choice: ExportChoice) -> answers.ExportSummary:
-            reviewed = service.session.view().reviewed
+        def counts(choice: ExportChoice) -> ExportCounts:
             try:
-                corpus, kinds = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
+                return corpus_to_export(as_assigned(service.session), choice)[1]
             except NothingToExport as error:
-                return answers.ExportSummary(0, 0, 0, error.left_out, 0, intents=0, utterances=0)
-            return answers.ExportSummary(**asdict(kinds), intents=len(corpus.intents), utterances=len(corpus))
+                return ExportCounts(left_out=error.left_out)
 
-        formats = [answers.ExportFormat(name, f.title, f.about, f.suffix) for name, f in EXPORTS.items()]
+        about = ("title", "about", "suffix")
+        formats = [{"name": name, **{key: getattr(f, key) for key in about}} for name, f in EXPORTS.items()]
         choices = ExportChoice(), ExportChoice(only="accepted"), ExportChoice(with_guesses=True)
         return answers.Exports(formats, *map(counts, choices))
 
@@ -111,16 +100,15 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         The header `x-new-intents-left-out` has the number of new intents that nobody has accepted.
         """
-        reviewed, folder, chosen = service.session.view().reviewed, service.session.folder, export_format(format.value)
+        read, chosen = as_assigned(service.session), export_format(format.value)
         choice = ExportChoice(only=only, min_probability=min_probability, with_guesses=with_guesses)
-        paths = reviewed.head.paths
-        corpus, counts = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice, paths)
-        file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name) or "intents"
+        corpus, counts = corpus_to_export(read, choice)
+        file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", read.name) or "intents"
         headers = {
             "content-disposition": f'attachment; filename="{file_name}-{format.value}{chosen.suffix}"',
             "x-new-intents-left-out": str(0 if with_guesses else counts.new_intents),
         }
-        content = chosen.content(corpus, project_of(folder, language))
+        content = chosen.content(corpus, project_of(read, language))
         return Response(content, media_type="application/octet-stream", headers=headers)
 
     @app.get("/healthz", tags=["operation"])

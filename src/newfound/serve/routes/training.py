@@ -1,4 +1,4 @@
-"""The workflows that train a model (discover, update, refit), and the check of known data before them."""
+"""The workflows that train a model (discover, update, refit), and the files that are sent for them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from starlette.exceptions import HTTPException
 
 from newfound.data.rows import LabelUse, ReadOptions
 from newfound.serve import answers, bodies, uploads
-from newfound.serve.background import WorkFailed
+from newfound.serve.background import WorkFailed, run_with_encoder
 from newfound.serve.jobs import JobState, Kind, Workflow
 from newfound.serve.middleware import author_of
 from newfound.serve.service import Service, identify
 from newfound.serve.settings import MAX_BYTES
-from newfound.workflows.checking import CheckResult, check
 from newfound.workflows.discovery import discover
 from newfound.workflows.updating import refit, update
 
@@ -30,12 +29,6 @@ FILE_BODY = {"requestBody": {"content": {"application/octet-stream": {"schema": 
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    @app.post("/v1/check", tags=["train"])
-    async def check_known(request: Request, body: bodies.CheckBody) -> CheckResult:
-        """Look for likely label errors and nearly equal intents in known data; `line` is the position, from 1."""
-        work = service.with_encoder(check, known=bodies.pairs(body.known), **body.options())
-        return await service.queue.run(request, work)
-
     @app.post("/v1/files", tags=["train"], openapi_extra=FILE_BODY)
     async def read_file(
         request: Request,
@@ -58,7 +51,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         with TemporaryDirectory(prefix="newfound-file-") as folder:
             work = partial(uploads.read_file, Path(folder), name, content, labels, options)
             try:
-                preview, corpus = await service.queue.run(request, work, seconds=uploads.SECONDS_TO_READ)
+                preview, corpus = await service.queue.run(work, seconds=uploads.SECONDS_TO_READ)
             except (TimeoutError, WorkFailed):
                 return uploads.beyond_limits(name, f"more than {uploads.SECONDS_TO_READ} seconds or too much memory")
         return preview if corpus is None else replace(preview, id=service.uploads.keep(corpus))
@@ -76,7 +69,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
         known = service.uploads.get(body.known_file) or bodies.pairs(body.known)
         logs = service.uploads.get(body.logs_file) or body.logs
         options = {"device": service.device, "llm": service.settings.llm, **body.options()}
-        work = service.with_encoder(discover, known=known, logs=logs, **options)
+        folder, encoder = service.session.folder, service.encoder
+        work = partial(run_with_encoder, discover, folder, encoder, known=known, logs=logs, **options)
         return start("discover", request, body, work, body.known_file, body.logs_file)
 
     @app.post("/v1/update", tags=["train"])
@@ -87,9 +81,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return start("update", request, body, work, body.logs_file)
 
     @app.post("/v1/review/refit", tags=["review", "train"])
-    async def start_refit(request: Request, body: bodies.RefitBody) -> JobState:
+    async def start_refit(request: Request, body: bodies.SignedBody) -> JobState:
         """Train the model further on the decisions. The result is written into a folder beside it."""
-        return start("refit", request, body, service.about_model(refit, **body.options()))
+        return start("refit", request, body, service.about_model(refit))
 
     @app.get("/v1/review/training", tags=["review", "train"])
     async def training() -> answers.TrainingState:
