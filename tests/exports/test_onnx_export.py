@@ -15,7 +15,7 @@ import pytest
 
 import newfound
 from conftest import write_tiny_encoder
-from newfound.errors import SettingsError, TargetExists
+from newfound.errors import OutputError, SettingsError, TargetExists
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 
@@ -151,7 +151,7 @@ def test_a_full_disk_leaves_nothing_behind(reviewed, tmp_path, monkeypatch):
         return real(path, content)
 
     monkeypatch.setattr(Path, "write_bytes", write)
-    with pytest.raises(SettingsError, match=r"cannot be written \(No space left on device\)"):
+    with pytest.raises(OutputError, match=r"cannot be written \(No space left on device\)"):
         newfound.export(reviewed, "onnx", tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
