@@ -6,8 +6,10 @@ would be left, the message stays whole.
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
+from importlib import resources
 
 from newfound.text import is_wordless
 
@@ -23,58 +25,25 @@ QUOTE_OF_PROGRAM = re.compile(
     r"gmail_quote|gmail_attr|yahoo_quoted|moz-cite|divrplyfwdmsg|appendonsend|protonmail_quote"
 )
 
-WROTE = "wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu"
-FROM = "from|von|de|da|van"
-HEADERS = (
-    "sent|date|to|cc|subject|reply-to|gesendet|datum|an|betreff|envoyé|à|objet|enviado|para|asunto|inviato|a|oggetto|"
-    "verzonden|aan|onderwerp|assunto"
+PHRASES: dict[str, list[str]] = json.loads(resources.files("newfound").joinpath("plain.json").read_text("utf-8"))
+"""What stands around the words of a mail in several languages, as regular expressions; `wishes` say that it is more."""
+WROTE, FORWARDED, FROM, HEADERS, SUBJECTS, GREETINGS, SIGN_OFFS, SENT_FROM, ASKS, FOOTERS = (
+    "|".join(PHRASES[name])
+    for name in "wrote forwarded from headers subject greetings sign_offs sent_from wishes footers".split()
 )
+NAMES_OF_ALL = frozenset(PHRASES["names_of_all"])
 QUOTED = re.compile(
     rf"^[^\w\n]{{0,20}}(?:on|am|le|el|il|op|em)\b[^\n]{{4,200}}(?:\n[^\n]{{0,100}})?\b(?:{WROTE})\b[^\n]{{0,80}}:\s*$"
-    r"|^[^\w\n]{0,20}-{2,}[^\n]{0,10}\b(?:original|forwarded|ursprüngliche|weitergeleitete|d'origine|transféré|"
-    r"reenviado|originale|inoltrato|oorspronkelijk|doorgestuurd|encaminhada)\b[^\n]{0,40}$"
+    rf"|^[^\w\n]{{0,20}}-{{2,}}[^\n]{{0,10}}\b(?:{FORWARDED})\b[^\n]{{0,40}}$"
     rf"|^_{{10,}}$|^[^\w\n]{{0,20}}(?:{FROM}):[^\n]*\n(?:[^\n]*\n){{0,2}}[^\w\n]{{0,20}}(?:{HEADERS}):",
     re.IGNORECASE | re.MULTILINE,
 )
 HEADER = re.compile(rf"^[^\w\n]{{0,20}}(?:{FROM}|{HEADERS}):", re.IGNORECASE)
-SUBJECT = re.compile(
-    r"^[^\w\n]{0,20}(?:subject|betreff|objet|asunto|oggetto|onderwerp|assunto):\s*(?:(?:re|aw|fwd?|wg|tr|sv)\s*:\s*)*",
-    re.IGNORECASE,
-)
-GREETING = re.compile(
-    r"^(?:hi|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day)|to whom it may concern|hallo|moin|servus|"
-    r"guten (?:tag|morgen|abend)|sehr geehrte|liebe[rs]?|bonjour|bonsoir|salut|ch[eè]re?|hola|buen[oa]s|estimad[oa]s?|"
-    r"querid[oa]s?|ciao|salve|buongiorno|gentile|gentili|hoi|beste|geachte|goede(?:morgen|middag|navond)|olá|oi|"
-    r"prezad[oa]s?)\b"
-    r"(?:[ \t]+[^\s?]+){0,5}$",
-    re.IGNORECASE,
-)
-NAMES_OF_ALL = frozenset(
-    "all again everybody everyone folks friends guys madam sir support team there zusammen".split()
-)
-WISHES = re.compile(
-    r"\b(?:i|i'm|my|me|we|our|need|want|cancel|how|where|when|what|why|which|who|way|ich|mein\w*|mir|wir|yo|quiero|mi|"
-    r"je|mon|ma)\b",
-    re.IGNORECASE,
-)
-SIGN_OFF = re.compile(
-    r"^(?:--|—|__+|(?:(?:with |my )?(?:best|kind|kindest|warm|warmest|many) )?(?:regards|wishes|thanks)|"
-    r"thank(?:s| you|ing you)|cheers|best|sincerely|respectfully|yours|have a (?:nice|good|great)|all the best|"
-    r"take care|"
-    r"(?:mit )?(?:freundlichen?|besten?|lieben?|herzlichen?|viele|schöne) gr(?:ü|u)(?:ß|ss)\w*|"
-    r"gru(?:ß|ss)|"
-    r"vielen dank|besten dank|danke|mfg|lg|vg|cordialement|bien (?:à vous|cordialement)|merci|salutations|"
-    r"(?:un )?(?:cordial )?saludos?|atentamente|(?:muchas )?gracias|(?:cordiali |distinti )?saluti|grazie|"
-    r"(?:met )?(?:vriendelijke|hartelijke) groet|groet|bedankt|alvast|atenciosamente|obrigad[oa]|abraços?)\b"
-    r"(?:[ \t,]+[^\s?]+){0,5}[ \t,.!]*$|^--\s*$|"
-    r"^(?:sent from|sent with|get outlook|von meinem \w+ gesendet|envoyé de(?:puis)? mon|enviado desde mi|inviato da)",
-    re.IGNORECASE,
-)
-FOOTER = re.compile(
-    r"confidential|unsubscribe|disclaimer|consider the environment|intended (?:solely |only )?for the|virus-free|"
-    r"all rights reserved|vertraulich|abbestellen|se désabonner|confidencial",
-    re.IGNORECASE,
-)
+SUBJECT = re.compile(rf"^[^\w\n]{{0,20}}(?:{SUBJECTS}):\s*(?:(?:re|aw|fwd?|wg|tr|sv)\s*:\s*)*", re.IGNORECASE)
+GREETING = re.compile(rf"^(?:{GREETINGS})\b(?:[ \t]+[^\s?]+){{0,5}}$", re.IGNORECASE)
+WISHES = re.compile(rf"\b(?:{ASKS})\b", re.IGNORECASE)
+SIGN_OFF = re.compile(rf"^(?:{SIGN_OFFS})\b(?:[ \t,]+[^\s?]+){{0,5}}[ \t,.!]*$|^--\s*$|^(?:{SENT_FROM})", re.IGNORECASE)
+FOOTER = re.compile(FOOTERS, re.IGNORECASE)
 MAX_LINES_OF_SIGNATURE, LONG_LINE = 10, 80
 
 
@@ -161,7 +130,6 @@ class _Reader(HTMLParser):
         self._is_over = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take note of what is unseen or quoted from here on."""
         if tag in UNSEEN:
             self._unseen += 1
         if tag == "body":  # the end of the head may be left out
@@ -174,7 +142,6 @@ class _Reader(HTMLParser):
         self._end_line(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Take note of what ends."""
         if tag in UNSEEN:
             self._unseen = max(self._unseen - 1, 0)
         if tag == "blockquote":
@@ -182,7 +149,6 @@ class _Reader(HTMLParser):
         self._end_line(tag)
 
     def handle_data(self, data: str) -> None:
-        """Take in a piece of text."""
         if not self._unseen:
             self._add(data)
 

@@ -80,9 +80,8 @@ class Preparation:
             counts["masked"] += text != wishes
             texts.append(text)
             said = origin.said
-            origins.append(
-                origin if text == message else replace(origin, said=said.with_message(said.message or message))
-            )
+            whole = origin if text == message else replace(origin, said=replace(said, message=said.message or message))
+            origins.append(whole)
         return Corpus(tuple(texts), corpus.labels, tuple(origins)), counts
 
     def as_dict(self) -> dict[str, Any]:
@@ -160,9 +159,7 @@ def _telling(texts: Sequence[str]) -> list[str]:
 def preparation_for(messages: Sequence[str], wanted: Sequence[str] | None) -> Preparation:
     """Return how to prepare messages of which nothing is known yet.
 
-    Args:
-        messages: All of them.
-        wanted: Names of `MASKS`, and files with a word on each line, to be masked; None masks what most messages hold.
+    `wanted` has names of `MASKS`, and files with a word on each line, to be masked; None masks what most messages hold.
 
     Raises:
         SettingsError: A name is neither a mask nor a file that can be read.

@@ -39,18 +39,8 @@ def model(tmp_path_factory, tiny_folder):
 
 
 def discover(folder, encoder, *options, known="known.csv", logs="logs.csv"):
-    return newfound(
-        "discover",
-        folder / known,
-        folder / logs,
-        "--out",
-        folder / "m",
-        "--encoder",
-        encoder,
-        "--tune",
-        "heads",
-        *options,
-    )
+    given = folder / known, folder / logs, "--out", folder / "m", "--encoder", encoder, "--tune", "heads"
+    return newfound("discover", *given, *options)
 
 
 def test_help_is_quick_and_does_not_load_torch():

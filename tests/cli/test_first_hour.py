@@ -33,11 +33,6 @@ def decide(folder, *decisions):
     ReviewStore(folder).decide([Decision(kind, arguments) for kind, arguments in decisions], author="ana")
 
 
-def lines(done):
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
 def refused(done, *phrases):
     assert done.returncode == 2, done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

@@ -65,10 +65,7 @@ def test_lines_are_counted_through_quoted_line_ends(tmp_path):
     ("content", "message"),
     [
         ("", "the file is empty"),
-        (
-            "wording,label\nx,a\n",
-            r"line 1: no column 'text' \(found: wording, label\); .*holds the text",
-        ),
+        ("wording,label\nx,a\n", r"line 1: no column 'text' \(found: wording, label\); .*holds the text"),
         ("text,meaning\nx,a\n", "which column holds the label"),
         ("text,label\nx,a\ny\n", "line 3: 1 fields where the header has 2"),
         ("text,label\nx,a\n ,b\n", "line 3: the text is empty"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from newfound.intents.description import IntentDescriber
+from newfound.intents.description import IntentDescriber, expected_error_of
 from newfound.model.types import Overlap, Utterance
 
 STATUSES = {"pay": "known", "leak": "accepted", "move": "new"}
@@ -44,7 +44,7 @@ def test_what_an_intent_is_like(describer):
     assert leak.overlaps == (Overlap("move", 0.25),)
     assert pay.overlaps == ()
     # 3 x 0.5, 0.9, 0.7 and 0.6 of six utterances in the logs; one more has no intent
-    assert describer.expected_error == pytest.approx(1 - 3.7 / 6, abs=1e-4)
+    assert expected_error_of(describer.utterances) == pytest.approx(1 - 3.7 / 6, abs=1e-4)
 
 
 def test_a_summary_leaves_out_what_takes_long(describer):

@@ -65,18 +65,13 @@ def asked(endpoint, tmp_path):
 def test_a_prompt_is_answered_and_written_down(endpoint, asked):
     a = asked(answer_tokens=40)
     with a.model as model:
-        assert model.ask("how are you?", purpose="names") == "fine"
+        assert model.ask(["how are you?"])[0] == "fine"
     request = endpoint.asked[0]
     assert (request.path, request.key, request.body["model"]) == ("/v1/chat/completions", f"Bearer {KEY}", "some-model")
     assert request.body["max_tokens"] == 40
     assert a.told == []
     (line,) = a.lines
-    assert (line["purpose"], line["prompt"], line["answer"], line["outcome"]) == (
-        "names",
-        "how are you?",
-        "fine",
-        "answered",
-    )
+    assert (line["prompt"], line["answer"], line["outcome"]) == ("how are you?", "fine", "answered")
     assert line["seconds"] >= 0
     assert stat.S_IMODE(a.transcript.stat().st_mode) == 0o600
 
@@ -86,7 +81,7 @@ def test_the_transcript_of_an_earlier_run_is_kept_and_closed_to_others(asked, tm
     path.write_text('{"earlier": true}\n')
     path.chmod(0o644)
     a = asked()
-    a.model.ask("x", purpose="names")
+    a.model.ask(["x"])
     assert [line.get("earlier") for line in a.lines] == [True, None]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -112,7 +107,7 @@ def test_nonsense_is_no_answer_and_is_said_once(endpoint, asked, answer):
     endpoint.answer = answer
     a = asked()
     with a.model as model:
-        assert model.ask_many(["a", "b", "c", "d", "e", "f"], purpose="names") == [None] * 6
+        assert model.ask(["a", "b", "c", "d", "e", "f"]) == [None] * 6
     assert len(a.told) == 1, a.told
     assert "going on without it" in a.told[0]
     assert a.told[0].isprintable()
@@ -126,7 +121,7 @@ def test_what_fails_is_repeated_and_then_given_up(endpoint, asked, answer):
     endpoint.answer = answer
     a = asked()
     with a.model as model:
-        assert [model.ask(text, purpose="x") for text in "abcde"] == [None] * 5
+        assert [model.ask([text])[0] for text in "abcde"] == [None] * 5
     assert len(a.told) == 1, a.told
     assert len(endpoint.asked) == model.calls == MAX_FAILURES_IN_A_ROW * 3
     assert a.slept[:2] == ([1.0, 1.0] if "HTTP 429" in a.told[0] else [1.0, 2.0])
@@ -137,7 +132,7 @@ def test_a_passing_failure_loses_nothing(endpoint, asked, answer):
     endpoint.answers = [answer, answer]
     a = asked()
     with a.model as model:
-        assert model.ask_many(["a", "b", "c"], purpose="x") == ["fine"] * 3
+        assert model.ask(["a", "b", "c"]) == ["fine"] * 3
     assert a.told == []
     assert model.calls == len(endpoint.asked) == 5
 
@@ -146,7 +141,7 @@ def test_slow_endpoints_are_cut_off_and_not_asked_again(endpoint, asked):
     endpoint.answer = slow(600)
     a = asked(timeout=0.2)
     with a.model as model:
-        assert model.ask_many(list("abcdefgh"), purpose="x") == [None] * 8
+        assert model.ask(list("abcdefgh")) == [None] * 8
     assert model.calls == 4
     assert len(a.told) == 1
     assert "longer than 0.2 seconds" in a.told[0]
@@ -156,7 +151,7 @@ def test_a_reply_that_drips_is_cut_off(endpoint, asked):
     endpoint.answer = drips
     a = asked(timeout=0.3)
     with a.model as model:
-        assert model.ask("a", purpose="x") is None
+        assert model.ask(["a"])[0] is None
     assert a.told == [
         f"language model at {endpoint.url}/v1/chat/completions: no answer to 1 question (it took longer than 0.3 "
         "seconds); went on without"
@@ -167,7 +162,7 @@ def test_nobody_listens(asked, endpoint, tmp_path):
     endpoint.url = "http://127.0.0.1:9"
     a = asked()
     with a.model as model:
-        assert model.ask_many(["a", "b", "c"], purpose="x") == [None] * 3
+        assert model.ask(["a", "b", "c"]) == [None] * 3
     assert len(a.told) == 1
     assert "cannot be reached: Connection refused" in a.told[0]
 
@@ -185,7 +180,7 @@ def test_what_cannot_get_better_is_asked_once(endpoint, asked, answer, reason):
     endpoint.answer = answer
     a = asked(at_once=1)
     with a.model as model:
-        assert model.ask_many(["a", "b", "c"], purpose="x") == [None] * 3
+        assert model.ask(["a", "b", "c"]) == [None] * 3
         assert model.calls_left == 0
     assert len(endpoint.asked) == 1
     assert len(a.told) == 1
@@ -195,13 +190,13 @@ def test_what_cannot_get_better_is_asked_once(endpoint, asked, answer, reason):
 def test_retry_after_is_respected_up_to_a_limit(endpoint, asked):
     endpoint.answers = [error(429, "wait", Retry_After="7")]
     a = asked()
-    assert a.model.ask("a", purpose="x") == "fine"
+    assert a.model.ask(["a"])[0] == "fine"
     assert a.slept == [7.0]
     endpoint.answers = [error(429, "wait", Retry_After="3600")]
-    assert a.model.ask("b", purpose="x") is None
+    assert a.model.ask(["b"])[0] is None
     assert a.slept == [7.0], "nobody waits for an hour"
     endpoint.answers = [error(429, "wait"), sends(503, "", Retry_After="?")]
-    assert a.model.ask("c", purpose="x") == "fine"
+    assert a.model.ask(["c"])[0] == "fine"
     assert a.slept == [7.0, 1.0, 2.0]
 
 
@@ -209,8 +204,8 @@ def test_retry_after_is_respected_up_to_a_limit(endpoint, asked):
 def test_the_budget_is_kept_and_spent_on_the_first(endpoint, asked, budget):
     a = asked(budget=budget)
     with a.model as model:
-        answers = model.ask_many(list("abcdefgh"), purpose="x")
-        assert model.ask("later", purpose="x") is None
+        answers = model.ask(list("abcdefgh"))
+        assert model.ask(["later"])[0] is None
     assert answers == ["fine"] * budget + [None] * (8 - budget)
     assert sorted(endpoint.prompts) == list("abcdefgh"[:budget])
     assert len(a.told) == 1
@@ -221,7 +216,7 @@ def test_repetitions_count_against_the_budget(endpoint, asked):
     endpoint.answer = resets
     a = asked(budget=2, retries=5)
     with a.model as model:
-        assert model.ask("a", purpose="x") is None
+        assert model.ask(["a"])[0] is None
     assert len(endpoint.asked) == model.calls == 2
     assert model.calls_left == 0
 
@@ -230,7 +225,7 @@ def test_failures_in_a_row_are_forgotten_after_an_answer(endpoint, asked):
     endpoint.answers = [*[NONSENSE["null"]] * 2, says("1"), *[NONSENSE["null"]] * 2, says("2")]
     a = asked(at_once=1)
     with a.model as model:
-        assert model.ask_many(list("abcdef"), purpose="x") == [None, None, "1", None, None, "2"]
+        assert model.ask(list("abcdef")) == [None, None, "1", None, None, "2"]
     assert len(a.told) == 1
     assert "no answer to 4 questions (its answer is not a chat completion); went on without" in a.told[0]
 
@@ -243,7 +238,7 @@ def test_answers_come_in_the_order_of_the_prompts_and_repeats_are_asked_once(end
     endpoint.answer = answer
     prompts = [str(i) for i in (3, 1, 4, 1, 5, 9, 2, 6, 5)]
     a = asked()
-    assert a.model.ask_many(prompts, purpose="x") == [f"answer {p}" for p in prompts]
+    assert a.model.ask(prompts) == [f"answer {p}" for p in prompts]
     assert sorted(endpoint.prompts) == sorted(set(prompts))
     assert [line["prompt"] for line in a.lines] == list(dict.fromkeys(prompts)), "and so does the transcript"
 
@@ -251,10 +246,10 @@ def test_answers_come_in_the_order_of_the_prompts_and_repeats_are_asked_once(end
 def test_answers_are_cut_and_cleaned(endpoint, asked):
     endpoint.answers = [says("a\x00b\x1b[31m\tc\n" + "x" * 60_000), says("<think>hm\nhm</think>\n yes")]
     a = asked()
-    answer = a.model.ask("a", purpose="x")
+    answer = a.model.ask(["a"])[0]
     assert answer.startswith("a b [31m\tc\nxxx")
     assert len(answer) == MAX_ANSWER_LENGTH
-    assert a.model.ask("b", purpose="x") == "yes"
+    assert a.model.ask(["b"])[0] == "yes"
 
 
 def test_fields_that_an_endpoint_refuses_are_left_out(endpoint, asked):
@@ -267,8 +262,8 @@ def test_fields_that_an_endpoint_refuses_are_left_out(endpoint, asked):
 
     endpoint.answer = picky
     a = asked()
-    assert a.model.ask("a", purpose="x") == "fine"
-    assert a.model.ask("b", purpose="x") == "fine"
+    assert a.model.ask(["a"])[0] == "fine"
+    assert a.model.ask(["b"])[0] == "fine"
     assert a.model.calls == 4
     assert a.told == []
 
@@ -276,11 +271,11 @@ def test_fields_that_an_endpoint_refuses_are_left_out(endpoint, asked):
 def test_personal_data_are_masked_in_what_is_sent_and_written(endpoint, asked):
     prompt = "call 0171 2345678 or write to ana@example.org\nDE89 3704 0044 0532 0130 00"
     a = asked()
-    a.model.ask(prompt, purpose="x")
+    a.model.ask([prompt])
     masked = "call <phone> or write to <email>\n<iban>"
     assert endpoint.prompts == [masked]
     assert a.lines[0]["prompt"] == masked
-    asked(redact=False).model.ask(prompt, purpose="x")
+    asked(redact=False).model.ask([prompt])[0]
     assert endpoint.prompts[1] == prompt
 
 
@@ -289,11 +284,11 @@ def test_the_key_is_nowhere_but_in_the_header(endpoint, asked, capfd, caplog, tm
     endpoint.answer = says_by(lambda prompt: f"your key is {KEY}")
     a = asked(remember=True)
     with a.model as model:
-        assert model.ask(f"is {KEY} my key?", purpose="x") == "your key is <key>"
+        assert model.ask([f"is {KEY} my key?"])[0] == "your key is <key>"
     endpoint.answer = error(500, f"bad key {KEY}")
     b = asked(remember=True)
     with b.model as model:
-        assert model.ask("and now?", purpose="x") is None
+        assert model.ask(["and now?"])[0] is None
     assert KEY not in a.transcript.read_text()
     assert KEY not in "".join(a.told + b.told) + repr(a.model.settings) + model.problem
     assert KEY not in caplog.text + "".join(capfd.readouterr())
@@ -308,7 +303,7 @@ def test_a_dummy_key_is_not_looked_for_in_answers(monkeypatch, endpoint, asked, 
     answer = '{"group": 1, "name": "next_exit", "other": "none"}'
     endpoint.answer = says(answer)
     a = asked()
-    assert a.model.ask("which 1 of x, or none?", purpose="x") == answer
+    assert a.model.ask(["which 1 of x, or none?"])[0] == answer
     assert endpoint.asked[0].key == f"Bearer {key}"
     assert (a.lines[0]["prompt"], a.lines[0]["answer"]) == ("which 1 of x, or none?", answer)
 
@@ -326,7 +321,7 @@ def test_a_redirect_takes_neither_key_nor_prompt_to_another_host(endpoint, asked
         endpoint.answer = sends(status, "", Location=f"{other.url}/v1/chat/completions")
         a = asked()
         with a.model as model:
-            assert model.ask("a", purpose="x") is None
+            assert model.ask(["a"])[0] is None
         assert other.asked == []
     assert "redirects to http://127.0.0.1; give that address" in a.told[0]
 
@@ -335,52 +330,52 @@ def test_a_proxy_of_the_environment_is_used(monkeypatch, endpoint, asked):
     monkeypatch.setenv("http_proxy", endpoint.url)
     monkeypatch.setenv("no_proxy", "")
     real, endpoint.url = endpoint.url, "http://llm.invalid/v1"
-    assert asked().model.ask("a", purpose="x") == "fine"
+    assert asked().model.ask(["a"])[0] == "fine"
     assert endpoint.asked[0].path == "http://llm.invalid/v1/chat/completions", real
 
 
 def test_answers_are_remembered_and_cost_nothing(endpoint, asked):
     a = asked(remember=True)
-    assert a.model.ask_many(["one prompt", "another"], purpose="x") == ["fine", "fine"]
+    assert a.model.ask(["one prompt", "another"]) == ["fine", "fine"]
     b = asked(remember=True, budget=0)
     with b.model as model:
-        assert model.ask("one prompt", purpose="x") == "fine"
+        assert model.ask(["one prompt"])[0] == "fine"
         assert model.calls == 0
     assert b.told == []
     assert b.lines[-1]["outcome"] == "remembered"
     assert len(endpoint.asked) == 2
     for settings in ({"model": "another model"}, {"remember": False}):
-        asked(**{"remember": True, **settings}).model.ask("one prompt", purpose="x")
+        asked(**{"remember": True, **settings}).model.ask(["one prompt"])
     assert len(endpoint.asked) == 4, "another model has other answers, and remembering can be switched off"
 
 
 def test_failures_are_not_remembered(endpoint, asked):
     endpoint.answers = [NONSENSE["null"]]
-    assert asked(remember=True).model.ask("unlucky prompt", purpose="x") is None
-    assert asked(remember=True).model.ask("unlucky prompt", purpose="x") == "fine"
+    assert asked(remember=True).model.ask(["unlucky prompt"])[0] is None
+    assert asked(remember=True).model.ask(["unlucky prompt"])[0] == "fine"
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"source": 1, "answer": "evil"}', b"\xff", b'{"answer": 3}'])
 def test_a_damaged_cache_is_asked_anew(endpoint, asked, monkeypatch, tmp_path, damage):
     monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path / "cache"))
-    asked(remember=True).model.ask("a", purpose="x")
+    asked(remember=True).model.ask(["a"])[0]
     (kept,) = (tmp_path / "cache").rglob("*.json")
     assert stat.S_IMODE((tmp_path / "cache" / "answers").stat().st_mode) == 0o700
     kept.write_bytes(damage)
-    assert asked(remember=True).model.ask("a", purpose="x") == "fine"
+    assert asked(remember=True).model.ask(["a"])[0] == "fine"
     assert len(endpoint.asked) == 2
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(asked, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path / "file"))
-    assert asked(remember=True).model.ask("a", purpose="x") == "fine"
+    assert asked(remember=True).model.ask(["a"])[0] == "fine"
 
 
 def test_without_a_transcript_nothing_more_is_asked(asked):
     a = asked(transcript=Path("/dev/full"))
     with a.model as model:
-        assert model.ask_many(list("abcdefgh"), purpose="x")[4:] == [None] * 4
+        assert model.ask(list("abcdefgh"))[4:] == [None] * 4
     assert len(a.told) == 1
     assert "the transcript cannot be written: No space left on device" in a.told[0]
 
@@ -415,6 +410,6 @@ def test_a_transcript_that_cannot_be_written_is_refused_before_anything_is_asked
 def test_halves_of_characters_are_replaced(endpoint, asked):
     endpoint.answer = says("ok \ud83d")
     a = asked(remember=True)
-    assert a.model.ask("a \udcff b", purpose="x").startswith("ok")
+    assert a.model.ask(["a \udcff b"])[0].startswith("ok")
     assert endpoint.prompts == ["a ? b"]
     assert len(a.lines) == 1

@@ -21,12 +21,16 @@ def endpoint():
         yield server
 
 
-def asked_in_every_way(endpoint, text, **settings):
-    settings = LanguageModelSettings(endpoint.url, "m", remember=False, **settings)
-    intents = [Intent("other", True, 1, (text,)), Intent("open", False, 1, (text,))]
+def prompts_about(endpoint, intents, neighbours, **settings):
+    settings = LanguageModelSettings(endpoint.url, "m", remember=False, at_once=1, **settings)
     with LanguageModel(settings, warn=lambda message: None, sleep=lambda _: None) as llm:
-        ask_for_names(facts_of_new(intents, [[1], [0]]), llm)
+        ask_for_names(facts_of_new(intents, neighbours), llm)
     return endpoint.prompts
+
+
+def asked_in_every_way(endpoint, text, **settings):
+    intents = [Intent("other", True, 1, (text,)), Intent("open", False, 1, (text,))]
+    return prompts_about(endpoint, intents, [[1], [0]], **settings)
 
 
 def test_an_address_across_the_cut_is_masked_in_every_prompt(endpoint):
@@ -67,10 +71,7 @@ def named_with_personal_words(endpoint, **settings):
         Intent("request_lost_anna", False, 3, ("i lost it",)),  # anna is in a text that is no exemplar
         Intent("anna_credit", False, 3, texts, accepted=True),
     ]
-    settings = LanguageModelSettings(endpoint.url, "m", remember=False, at_once=1, **settings)
-    with LanguageModel(settings, warn=lambda message: None, sleep=lambda _: None) as llm:
-        ask_for_names(facts_of_new(intents, [[1, 2, 3]] * 4), llm)
-    return endpoint.prompts
+    return prompts_about(endpoint, intents, [[1, 2, 3]] * 4, **settings)
 
 
 def test_keywords_and_names_hold_no_word_that_is_masked_in_the_messages(endpoint):

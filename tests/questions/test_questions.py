@@ -30,6 +30,12 @@ def two_intents_taken_for_one():
     return x, gold, [gold, joined], joined
 
 
+def an_intent_taken_for_two():
+    """Three groups of twelve; half of the rows of the last one are taken for a fourth."""
+    x, gold = blobs(3, 12, noise=0.05)
+    return x, gold, torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
+
+
 def answer_by(gold, question):
     fits = [i for i, rows in enumerate(question.candidates) if gold[rows[0]] == gold[question.row]]
     return fits[0] if fits else None
@@ -56,8 +62,7 @@ def test_expected_gain_is_the_size_of_the_part_times_the_probability_that_it_is_
 
 
 def test_an_intent_that_was_taken_for_two_is_joined_by_one_answer():
-    x, gold = blobs(3, 12, noise=0.05)
-    split = torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
+    x, gold, split = an_intent_taken_for_two()
     state = AnswerState(x, [gold, gold, split], split)
     question = next_question(state)
     assert question.is_about in (2, 3)
@@ -66,8 +71,7 @@ def test_an_intent_that_was_taken_for_two_is_joined_by_one_answer():
 
 
 def test_intents_that_are_settled_are_not_joined_with_each_other():
-    x, gold = blobs(3, 12, noise=0.05)
-    split = torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
+    x, gold, split = an_intent_taken_for_two()
     state = AnswerState(x, [gold, gold, split], split, settled=(2, 3))
     asked = []
     while (question := next_question(state)) is not None and len(asked) < 50:
@@ -145,8 +149,7 @@ def test_there_are_never_more_intents_than_wanted_whatever_answers_tell_apart():
 
 
 def test_an_intent_whose_centre_was_confirmed_is_not_compared_again_from_the_other_side():
-    x, gold = blobs(3, 12, noise=0.05)
-    split = torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
+    x, gold, split = an_intent_taken_for_two()
     state = AnswerState(x, [gold, gold, split], split)
     question = next_question(state)
     assert {question.is_about, question.intents[0]} == {2, 3}

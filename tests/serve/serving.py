@@ -9,6 +9,7 @@ import threading
 import time
 from contextlib import contextmanager
 from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -84,6 +85,11 @@ def server_of(folder, encoder, settings=QUIET, *, port=0):
 
 
 COLUMNS = {"positions": "<u2", "intents": "<i4", "ids": "<i4", "probabilities": "<u2", "checked": "u1"}
+
+
+def place_of(address):
+    """Return the host and the port of a server."""
+    return urlsplit(address).hostname, urlsplit(address).port
 
 
 def columns_of(answer):

@@ -9,12 +9,11 @@ import socket
 import sqlite3
 import sys
 import time
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from browsing import names, to_view
-from serving import client_of, server_of
+from serving import client_of, place_of, server_of
 
 from newfound.review.decisions import Decision
 from newfound.review.reviewed import load
@@ -23,10 +22,6 @@ from newfound.workflows.updating import refit
 
 pytest_plugins = ["browsing_fixtures"]
 SCRIPT = '<img src=x onerror="window.owned=1">'
-
-
-def place_of(address):
-    return urlsplit(address).hostname, urlsplit(address).port
 
 
 def test_markup_in_a_name_is_text_in_every_view(page):

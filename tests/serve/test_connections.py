@@ -6,18 +6,13 @@ import dataclasses
 import socket
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from serving import QUIET, server_of
+from serving import QUIET, place_of, server_of
 
 from newfound.serve.server import listen
 from waiting import until
-
-
-def place_of(address):
-    return urlsplit(address).hostname, urlsplit(address).port
 
 
 def connect_and_ask(address, path, receive_buffer):

@@ -184,11 +184,8 @@ class OneIntent:
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_memory_does_not_grow_with_the_input(tmp_path, monkeypatch, ending):
     # All that is held at a time is made ten times smaller, so that a few thousand rows show what a million would.
-    for name, size in {
-        "data.parquet.ROWS_PER_BATCH": 800,
-        "exports.predictions.ROWS_PER_GROUP": 1_000,
-    }.items():
-        monkeypatch.setattr(f"newfound.{name}", size)
+    monkeypatch.setattr("newfound.data.parquet.ROWS_PER_BATCH", 800)
+    monkeypatch.setattr("newfound.exports.predictions.ROWS_PER_GROUP", 1_000)
     monkeypatch.setattr("newfound.workflows.runtime.Runtime.open_predictor", lambda *_: OneIntent())
     peaks = []
     for rows in (3_000, 15_000):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from typing import Any
@@ -277,8 +277,3 @@ def _number(value: object) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
-
-
-def said_in(record: Mapping[str, Any]) -> Said | None:
-    """Return the circumstances that stand with a record; None without."""
-    return record.said if isinstance(record, Turn) else None

@@ -35,13 +35,9 @@ NumberedRow = tuple[int, list[str]]
 
 
 def find_columns(source: Source, where: str, names: Sequence[str], *, may_be_data: bool = True) -> None:
-    """Find the columns of the utterances and the intents by their names, and tell the report which they are.
+    """Find the columns of the utterances and the intents by their names, and tell the source's report which they are.
 
-    Args:
-        source: The file, whose report is also told a column that was found by a name other than text or label.
-        where: What an error calls the place of the names.
-        names: The names of the columns.
-        may_be_data: Whether the first line may be data, where the options do not say that there is a header.
+    An error calls the place of the names `where`. They may be data where the options do not say that there is a header.
     """
     may_be_data = may_be_data and source.options.header is None
     text, label = _find(source, where, names, "text", may_be_data), None

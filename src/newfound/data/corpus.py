@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from newfound.data.said import ALONE, Said, gather
@@ -124,17 +124,13 @@ class Corpus:
         """Return the positions of the utterances in the order of their texts and labels."""
         return sorted(range(len(self)), key=lambda i: (self.texts[i], self.labels[i] or ""))
 
-    def where(self, keep: Callable[[str | None], bool]) -> Corpus:
-        """Return the utterances whose label satisfies `keep`, in order."""
-        return self.take([i for i, label in enumerate(self.labels) if keep(label)])
-
     def labelled(self) -> Corpus:
         """Return the utterances that have a label."""
-        return self.where(lambda label: label is not None)
+        return self.take([i for i, label in enumerate(self.labels) if label is not None])
 
     def unlabelled(self) -> Corpus:
         """Return the utterances that have no label."""
-        return self.where(lambda label: label is None)
+        return self.take([i for i, label in enumerate(self.labels) if label is None])
 
     def hiding(self, intents: Iterable[str | None]) -> Corpus:
         """Return the same utterances without the labels of `intents`, as if those utterances came from the logs."""

@@ -45,8 +45,7 @@ def distinct_examples(labelled: Corpus) -> Corpus:
 def add_counts(earlier: Corpus, logs: Corpus) -> tuple[Corpus, Corpus]:
     """Count utterances of new logs that an earlier corpus already has as further occurrences there.
 
-    Returns:
-        The earlier corpus with the raised counts, and the logs without the utterances that it already has.
+    Returns that corpus with the raised counts, and the logs without the utterances that it already has.
     """
     row_of = {same_words(text): i for i, text in reversed(list(enumerate(earlier.texts)))}
     added: dict[int, list[Origin]] = {}

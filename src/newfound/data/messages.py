@@ -45,13 +45,9 @@ def messages_of(record: Record, depth: int = 0) -> Sequence[Mapping[str, Any]] |
 def records_of(
     record: Record, messages: Sequence[Mapping[str, Any]], place: int, options: ReadOptions
 ) -> Iterator[Record]:
-    """Yield a record for each message, in order.
+    """Yield a record for each of the messages that a record holds, in order.
 
-    Args:
-        record: What holds the messages.
-        messages: The messages.
-        place: What names a conversation that has no name.
-        options: They may say which keys hold the texts, the speakers and the conversation.
+    `place` names a conversation that has no name; the options may say which keys hold texts, speakers and conversation.
     """
     shared = _single_values(record)
     name = _first(shared, (options.conversation_column or "", *IDENTITIES))

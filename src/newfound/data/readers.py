@@ -167,10 +167,7 @@ def format_of(name: str, chosen: str | None = None) -> str:
 def read_records(path: str | Path, source: Source) -> Records:
     """Yield the records of a file; the source says how it is read, and its stream is set.
 
-    Args:
-        path: The file; `-` is standard input, which is plain text, a table or JSON lines by its first line, unless the
-            options say which.
-        source: How the file is read.
+    `-` is standard input, which is plain text, a table or JSON lines by its first line, unless the options say which.
     """
     name, options = source.name, source.options
     try:  # the one name of an encoding that Python knows by several

@@ -34,10 +34,6 @@ class Said:
     users: tuple[str, ...] = ()
     values: tuple[tuple[str, float, int], ...] = ()
 
-    def with_message(self, message: str) -> Said:
-        """Return the same of a part of a message."""
-        return replace(self, message=message)
-
 
 ALONE = Said()
 

@@ -38,9 +38,7 @@ SINCE_1970 = re.compile(r"(\d{9,10}?)(?:\d{3})?(?:\.\d*)?")  # seconds or millis
 def day_of(value: object, *, day_first: bool = True) -> str | None:
     """Return the day of a value in ISO form; None if it is no time.
 
-    Args:
-        value: What is written in the file.
-        day_first: Whether 3/4/2024 is in April; 3/14/2024 is in March in any case.
+    With `day_first`, 3/4/2024 is in April; 3/14/2024 is in March in any case.
     """
     if isinstance(value, date):
         return _iso(value.year, value.month, value.day)

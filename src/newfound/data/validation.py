@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
-from newfound.data.circumstances import said_in, with_circumstances
+from newfound.data.circumstances import Turn, with_circumstances
 from newfound.data.corpus import Corpus, Origin, label_text
 from newfound.data.duplicates import DistinctSample
 from newfound.data.readers import read_records
@@ -111,7 +111,7 @@ def usable_rows(source: Source, records: Records, *, skip_unlabelled: bool = Fal
             source.report.count("truncated", line)
             text = text[:MAX_TEXT_LENGTH]
         origin = _origin(day, label is not None)
-        yield Row(line, text, label, origin if (said := said_in(record)) is None else replace(origin, said=said))
+        yield Row(line, text, label, replace(origin, said=record.said) if isinstance(record, Turn) else origin)
 
 
 def _text_and_label(source: Source, where: str, record: Record) -> tuple[str, str | None]:
@@ -151,15 +151,10 @@ def collect(
     max_logs: int | None = None,
     seed: int = 0,
 ) -> Corpus:
-    """Return rows as a corpus; the report is told of conflicts and of repeats.
+    """Return rows as a corpus; the report is told of conflicts, which become what is wanted, and of repeats.
 
-    Args:
-        rows: The rows.
-        report: What was unusual in them.
-        labels: See `open_rows`.
-        conflicts: What becomes of a text with several labels.
-        max_logs: Of more rows without a label, a random sample of so many distinct ones is kept; memory is bounded.
-        seed: Chooses the sample.
+    Of more than `max_logs` rows without a label, a random sample of so many distinct ones is kept, chosen by `seed`,
+    which bounds the memory.
 
     Raises:
         DataError: A row cannot be used, or the rows do not hold what is needed.

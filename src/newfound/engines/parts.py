@@ -58,9 +58,7 @@ def spans_of(text: str) -> list[Span]:
 def divide(text: str, answers: Mapping[str, Prediction]) -> tuple[MessagePart, ...]:
     """Return the parts of a message with their intents; one if it stays whole, none if it has no intent.
 
-    Args:
-        text: The message.
-        answers: The predictions of the texts of its spans.
+    `answers` are the predictions of the texts of its spans.
     """
     cuts, whole = _cuts(text), answers[text]
     best: list[dict[str | None, _Best]] = [{} for _ in cuts]

@@ -26,13 +26,10 @@ ROWS_PER_GROUP = 10_000  # of a Parquet file; it is written in groups, so that a
 def write_batches(
     format: str, target: AbstractContextManager[BinaryIO], batches: Iterator[list[tuple[int, Prediction]]], top: int
 ) -> int:
-    """Write batches of predictions as they arrive, and return the number of predictions.
+    """Write predictions, each with the line of its text, as their batches arrive, and return their number.
 
-    Args:
-        format: One of `WRITERS`.
-        target: Where they are written; it is opened once the first batch is there: input and model were looked at.
-        batches: Predictions, each with the line of its text.
-        top: How many of the most probable intents are written, where there are as many.
+    The target is opened once the first batch is there: input and model were looked at. `top` says how many of the most
+    probable intents are written, where there are as many.
     """
     first, total = next(batches, []), 0
     columns = list(ALL_COLUMNS)

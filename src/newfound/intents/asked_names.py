@@ -16,7 +16,6 @@ from newfound.llm.asking import LanguageModel, message_of
 from newfound.model.types import Intent
 from newfound.text import words_of
 
-PURPOSE = "name of an intent"
 MAX_MESSAGES_OF_SIMILAR = 2
 EXAMPLE_IN_PROMPT = "cancel_booking"
 PROMPT = """You name intents of a chatbot. Below are messages that users sent with one and the same intent.
@@ -52,7 +51,7 @@ def prompt_for(facts: NamingFacts, *, masked: bool = True) -> str:
 def ask_for_names(facts: Sequence[NamingFacts], llm: LanguageModel) -> Namer:
     """Ask for the names of all these intents, several at once, and return the namer that has the answers."""
     prompts = [prompt_for(of, masked=llm.settings.redact) for of in facts]
-    answers = zip(facts, llm.ask_many(prompts, purpose=PURPOSE), strict=True)
+    answers = zip(facts, llm.ask(prompts), strict=True)
     names = {of.intent.name: clean_name(answer or "", of.intent) for of, answer in answers}
     return lambda of: names.get(of.intent.name)
 

@@ -191,11 +191,6 @@ class IntentDescriber:
     def volumes(self) -> list[Volume | None]:
         return weekly_volumes([[day for i in rows for day in self.utterances[i].days] for rows in self._rows])
 
-    @cached_property
-    def expected_error(self) -> float:
-        """The expected share of the logs whose intent is wrong, by the model's probabilities."""
-        return expected_error_of(self.utterances)
-
     def summary(self, intent: int) -> Intent:
         """Describe an intent without keywords, examples and overlaps, which take longer to compute."""
         name, utterances = self.names[intent], [self.utterances[i] for i in self.rows(intent)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from newfound.errors import DataError
@@ -31,15 +31,21 @@ class Traffic:
 
 def traffic_of(utterances: Sequence[Utterance], known: Collection[str]) -> Traffic:
     """Return how utterances divide into intents, given the names of the known ones."""
-    counts: Counter[str | None] = Counter()
-    for u in [u for u in utterances if not u.labelled] or utterances:
-        counts[u.intent] += u.count
+    counts = sizes_of([u for u in utterances if not u.labelled] or utterances)
     total = counts.total()
     shares = {name: round(n / total, 5) for name, n in counts.most_common() if name is not None}
     n_known = sum(n for name, n in counts.items() if name in known)
     n_none = counts[None]
     parts = (total - n_known - n_none, n_known, n_none)
     return Traffic(total, shares, *(round(n / max(1, total), 5) for n in parts))
+
+
+def sizes_of(utterances: Iterable[Utterance]) -> Counter[str | None]:
+    """Return how often utterances of each intent, and of none, occurred."""
+    sizes = Counter[str | None]()
+    for u in utterances:
+        sizes[u.intent] += u.count
+    return sizes
 
 
 def said_by(intents: Sequence[Intent], min_users: int) -> list[Intent]:

@@ -92,25 +92,19 @@ class LanguageModel:
         """How many requests the budget still allows; 0 after it gave up."""
         return 0 if self._gave_up else self.settings.budget - self.calls
 
-    def ask(self, prompt: str, *, purpose: str) -> str | None:
-        """Return the answer to a prompt; None if there is none, the reason of which is in `problem`.
+    def ask(self, prompts: Sequence[str]) -> list[str | None]:
+        """Return the answers to prompts, in their order; None where there is none, a reason of which is in `problem`.
 
-        Args:
-            prompt: The prompt. What is recognised as personal is masked before it leaves the machine.
-            purpose: What the answer is for, for the transcript.
+        What is recognised as personal is masked before it leaves the machine. The budget is spent on the first prompts.
         """
-        return self.ask_many([prompt], purpose=purpose)[0]
-
-    def ask_many(self, prompts: Sequence[str], *, purpose: str) -> list[str | None]:
-        """Return the answers to prompts, in their order; see `ask`. The budget is spent on the first prompts."""
         sent = [prompt.encode("utf-8", "replace").decode() for prompt in prompts]  # halves of characters cannot be sent
         if self.settings.redact:
             sent = [redact(prompt) for prompt in sent]
-        answers = {prompt: self._recall(prompt, purpose) for prompt in dict.fromkeys(sent)}
+        answers = {prompt: self._recall(prompt) for prompt in dict.fromkeys(sent)}
         waiting = [_Question(prompt) for prompt, answer in answers.items() if answer is None]
         while waiting and not self._gave_up:
             wave, waiting = waiting[: self.settings.at_once], waiting[self.settings.at_once :]
-            self._ask_wave(wave, purpose)
+            self._ask_wave(wave)
             for question in wave:
                 answers[question.prompt] = question.answer
         return [answers[prompt] for prompt in sent]
@@ -126,13 +120,13 @@ class LanguageModel:
             with suppress(OSError):  # it was told already if the disk is full
                 self._transcript.close()
 
-    def _recall(self, prompt: str, purpose: str) -> str | None:
+    def _recall(self, prompt: str) -> str | None:
         answer = None if self._cache is None else self._cache.get(prompt)
         if answer is not None:
-            self._record(_Question(prompt, answer), purpose, "remembered")
+            self._record(_Question(prompt, answer), "remembered")
         return answer
 
-    def _ask_wave(self, wave: Sequence[_Question], purpose: str) -> None:
+    def _ask_wave(self, wave: Sequence[_Question]) -> None:
         """Ask some questions at once, and again those that may be repeated, as far as the budget goes."""
         pending = wave[: self.calls_left]
         while pending:
@@ -140,7 +134,7 @@ class LanguageModel:
             for question, reply in zip(pending, self._send_at_once(pending), strict=True):
                 question.answer, question.problem, question.seconds = reply
                 question.sent += 1
-                self._keep(question, purpose)
+                self._keep(question)
             waits = [(question, wait) for question in pending if (wait := self._wait(question)) is not None]
             waits = waits[: self.calls_left]
             pending = [question for question, _ in waits]
@@ -185,12 +179,12 @@ class LanguageModel:
             problem = NoAnswer(f"its answer cannot be read ({type(error).__name__})")
         return answer, problem, time.monotonic() - start
 
-    def _keep(self, question: _Question, purpose: str) -> None:
+    def _keep(self, question: _Question) -> None:
         if question.problem is not None:
             self.problem = self._without_key(str(question.problem))
         elif self._cache is not None and question.answer is not None:
             self._cache.put(question.prompt, question.answer)
-        self._record(question, purpose, "answered" if question.problem is None else self.problem)
+        self._record(question, "answered" if question.problem is None else self.problem)
 
     def _count_failures(self, wave: Sequence[_Question]) -> None:
         for question in wave:
@@ -213,12 +207,11 @@ class LanguageModel:
             self._gave_up, self.problem = True, self._without_key(problem)
             self._warn(f"gave it up ({self.problem}); going on without it")
 
-    def _record(self, question: _Question, purpose: str, outcome: str) -> None:
+    def _record(self, question: _Question, outcome: str) -> None:
         if self._transcript is None:
             return
         entry = {
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
-            "purpose": purpose,
             "prompt": self._without_key(question.prompt),
             "answer": question.answer,
             "seconds": round(question.seconds, 3),

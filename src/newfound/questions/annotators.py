@@ -1,4 +1,4 @@
-"""Questions about utterances in words, and who answers them: a program of the user, or gold labels in a study."""
+"""Questions about utterances in words, and who answers them: a program of the user."""
 
 from __future__ import annotations
 

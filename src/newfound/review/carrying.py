@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -93,7 +93,7 @@ def _parts_of_divided(reviewed: ReviewedModel) -> Corpus:
     origins: dict[str, Origin] = {}
     for text in filter(whole.__contains__, review.divided):
         u = whole[text]
-        origin = Origin(True, u.source, u.count, u.days, u.said.with_message(u.said.message or text))
+        origin = Origin(True, u.source, u.count, u.days, replace(u.said, message=u.said.message or text))
         origins |= dict.fromkeys([part for part in review.divided[text] if part not in whole], origin)
     labels = reviewed.classifier.predict(list(origins)) if origins else []
     return Corpus.of(origins, labels, origins.values()).labelled()

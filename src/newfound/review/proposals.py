@@ -7,7 +7,6 @@ decisions, recorded together, so that one undo takes all of them back.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
@@ -22,7 +21,7 @@ from newfound.algorithms.metrics import silhouette
 from newfound.errors import DecisionError
 from newfound.intents.description import IntentDescriber, exemplars
 from newfound.intents.naming import name_intents
-from newfound.model.types import Utterance
+from newfound.intents.overview import sizes_of
 from newfound.review.decisions import MAX_PARTS, Decision
 from newfound.review.reviewed import ReviewedModel
 from newfound.review.views import Change, ConfusedPair, EstimatedNumber, MergeProposal, Part, Resizing, SplitProposal
@@ -220,11 +219,3 @@ class Resizer:
         """Return central utterances that differ from one another."""
         texts = [self._view.describer.utterances[row].text for row in rows]
         return list(central_texts(self._view.session.vectors[list(rows)], texts, count))
-
-
-def sizes_of(utterances: Sequence[Utterance]) -> Counter[str | None]:
-    """Return how often utterances of each intent, and of none, occurred."""
-    sizes = Counter[str | None]()
-    for utterance in utterances:
-        sizes[utterance.intent] += utterance.count
-    return sizes

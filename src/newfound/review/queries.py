@@ -19,8 +19,8 @@ import torch.nn.functional as F
 
 from newfound.algorithms.neighbours import rank_descending
 from newfound.errors import DecisionError
-from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
-from newfound.intents.overview import traffic_of
+from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber, expected_error_of
+from newfound.intents.overview import sizes_of, traffic_of
 from newfound.intents.volume import week_of
 from newfound.model.types import KnownCheck, Utterance
 from newfound.review import proposals, views
@@ -77,7 +77,7 @@ class ReviewView:
             accepted=len(review.accepted),
             new=sum(not i.known for i in intents),
             checked=self.describer.occurrences(self.reviewed.decided_rows),
-            expected_error=self.describer.expected_error,
+            expected_error=expected_error_of(self.describer.utterances),
             without_intent=self.describer.occurrences(self._rows_without_intent),
             known_check=KnownCheck.of(self.reviewed.model.provenance),
         )
@@ -199,7 +199,7 @@ class ReviewView:
     def selection(self, ids: Sequence[int]) -> views.Selection:
         """Return which intents some utterances belong to, and so what moving them would take from these."""
         utterances = self._utterances(ids)
-        sizes = proposals.sizes_of(utterances)
+        sizes = sizes_of(utterances)
         before: dict[str | None, int] = {intent.name: intent.size for intent in self.state.intents}
         before[None] = self.state.progress.without_intent
         losses = tuple(views.Loss(name, n, before[name]) for name, n in sizes.most_common())

@@ -23,7 +23,7 @@ from newfound.model.head import Array, round_probability
 from newfound.model.sidecars import Groups, read_groups, thresholds_by_name
 from newfound.model.types import Intent, Utterance
 from newfound.review.head import reviewed_head
-from newfound.review.state import WHOLE, Review, accepted_intents, described_without_network, discovered_intents
+from newfound.review.state import WHOLE, Review, described_without_network
 from newfound.review.store import ReviewStore
 
 
@@ -59,16 +59,6 @@ class ReviewedModel:
         )
         if earlier is not None and (earlier.review.slots, earlier.review.parts) == (review.slots, review.parts):
             self.unmoved = earlier.unmoved
-
-    @property
-    def discovered(self) -> set[str]:
-        """The intents that were found in logs, in this round or an earlier one, whether or not they are known now."""
-        return discovered_intents(self.review, self.model.intents)
-
-    @property
-    def accepted(self) -> set[str]:
-        """The discovered intents that a person accepted, in this round or an earlier one."""
-        return accepted_intents(self.review, self.model.intents)
 
     @cached_property
     def colours(self) -> dict[str, int]:

@@ -66,16 +66,13 @@ class ReviewStore:
         return self.replay(self.entries())
 
     def decide(self, decisions: Sequence[Decision], *, author: str, expected_version: int | None = None) -> list[Entry]:
-        """Record decisions: all of them, or none.
+        """Record decisions, all of them or none, and return their entries.
 
         Args:
             decisions: The decisions, in the order in which they apply.
             author: Who decides.
             expected_version: The version that the author saw; by default it is not checked. Decisions of others since
                 then are a conflict only if they are about the same intents or utterances.
-
-        Returns:
-            The recorded decisions.
 
         Raises:
             DecisionError: A decision is not possible.
@@ -116,7 +113,7 @@ class ReviewStore:
         only_own: bool = False,
         expected_version: int | None = None,
     ) -> list[Entry]:
-        """Undo the last step, which is all decisions that were recorded together, or one decision.
+        """Undo the last step, which is all decisions that were recorded together, or one; return what was undone.
 
         Args:
             author: Who undoes it.
@@ -124,9 +121,6 @@ class ReviewStore:
             step: Whether all that was recorded together with the decision `id` is undone as well.
             only_own: Whether the default is the last step of this author instead of the last one of anybody.
             expected_version: The version that the author saw; by default it is not checked.
-
-        Returns:
-            The decisions that were undone, in the order in which they were recorded.
 
         Raises:
             DecisionError: There is no such decision, or later decisions build on it.

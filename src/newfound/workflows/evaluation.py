@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
+
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
 from newfound.errors import DataError
 from newfound.files import check_file_target, csv_bytes, write_atomically
+from newfound.review.state import accepted_intents, discovered_intents
 from newfound.text import did_you_mean
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import ModelSource, Runtime
@@ -170,7 +173,8 @@ def evaluate(
         raise DataError(f"no utterance has the label {outside!r}{meant}, which is to stand for no intent")
     reviewed = runtime.open_model(model)
     predictions = reviewed.classifier.classify(corpus.texts)
-    discovered, accepted = reviewed.discovered, reviewed.accepted
+    about = reviewed.review, reviewed.model.intents
+    discovered, accepted = discovered_intents(*about), accepted_intents(*about)
     statuses: dict[str, DiscoveredStatus] = {
         name: "accepted" if name in accepted else "new" for name in reviewed.names if name in discovered
     }
@@ -197,8 +201,6 @@ def match_intents(
     `names` has what is not matched: all intents of the model, and the label of no intent. `statuses` has the intents
     that were found in logs.
     """
-    import numpy as np
-
     from newfound.algorithms.metrics import match_clusters
 
     sizes, predicted = corpus.sizes, Counter(p.intent for p in predictions)
@@ -220,8 +222,6 @@ def match_intents(
 
 def _scores(rows: Sequence[EvaluatedUtterance], names: frozenset[str]) -> dict[str, Any]:
     """Return the fields of an `Evaluation` that are computed from the rows alone."""
-    import numpy as np
-
     from newfound.algorithms.metrics import calibration_error, mean_f1
 
     sizes = Counter(row.label for row in rows)

@@ -17,7 +17,7 @@ from newfound.exports.formats import Project
 from newfound.exports.registry import MODEL_EXPORTS, check_language, export_format, renamed_intents
 from newfound.files import check_file_target, folder_atomically, write_atomically
 from newfound.review.state import accepted_intents
-from newfound.training.progress import LoggingReporter, Reporter
+from newfound.training.progress import Reporter
 from newfound.workflows.assigned import AssignedModel, read_assigned
 from newfound.workflows.prediction import writing_to
 from newfound.workflows.runtime import ModelSource, Runtime
@@ -122,7 +122,7 @@ def export(
     Raises:
         TargetExists: There is something at `out`, and it is not to be replaced.
     """
-    path, runtime = Path(out), Runtime(reporter or LoggingReporter(), encoder, "cpu")
+    path, runtime = Path(out), Runtime.of(reporter, encoder, "cpu")
     choice = ExportChoice(only=only, min_probability=min_probability, with_guesses=with_guesses)
     if to in MODEL_EXPORTS:
         if choice != ExportChoice():

@@ -93,7 +93,6 @@ def language_model(
     """
     if settings is None:
         return nullcontext()
-    settings.check()
     from newfound.llm.asking import LanguageModel
 
     return LanguageModel(settings, warn=runtime.reporter.warn)

@@ -36,12 +36,8 @@ def with_second_look(
 ) -> Corpus:
     """Return a corpus as a first model reads it; as it is, if hardly anything could be read in another way.
 
-    Args:
-        corpus: Labelled and unlabelled utterances.
-        preparation: How their messages were prepared.
-        first_look: Fits the first model.
-        several: Whether messages are divided that state several wishes; None divides them if many of the logs do.
-        reporter: Is told what was changed.
+    `first_look` fits that model. Messages that state several wishes are divided if `several` is true, or if it is None
+    and many of the logs do.
     """
     long, joined = set(_rows_with_readings(corpus, preparation)), set(_rows_to_divide(corpus))
     if several is None:
@@ -106,7 +102,7 @@ def _divided(corpus: Corpus, model: IntentModel, reporter: Reporter) -> Corpus:
     texts, labels, origins = list[str](), list[str | None](), list[Origin]()
     for i, (text, label, origin) in enumerate(zip(corpus.texts, corpus.labels, corpus.origins, strict=True)):
         own = divided.get(i, [text])
-        said = origin.said.with_message(origin.said.message or text) if i in divided else origin.said
+        said = replace(origin.said, message=origin.said.message or text) if i in divided else origin.said
         texts += own
         labels += [label] * len(own)
         origins += [replace(origin, said=said)] * len(own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
@@ -92,14 +92,6 @@ def check_n_new(n_new: int | Literal["auto"], logs: Corpus) -> None:
         raise SettingsError(f"{have}, fewer than {MIN_UTTERANCES_PER_NEW_INTENT} for each new intent; lower it")
 
 
-class Inputs(NamedTuple):
-    """What a model is fitted on: known intents, logs, and how the messages of both were prepared."""
-
-    known: Corpus
-    logs: Corpus
-    preparation: Preparation
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputReader:
     """Reads known intents and logs, without repeats; how is described in `newfound.workflows`.
@@ -122,7 +114,7 @@ class InputReader:
         if type(self.max_logs) is not int or self.max_logs < 1:
             raise SettingsError(f"max_logs={self.max_logs!r} must be a whole number from 1")
 
-    def known_and_logs(self, known: KnownSource | None, logs: LogSource | None) -> Inputs:
+    def known_and_logs(self, known: KnownSource | None, logs: LogSource | None) -> tuple[Corpus, Corpus, Preparation]:
         """Return the labelled utterances of the known intents, the logs with counts, and how both were prepared.
 
         Without logs, utterances of `known` that have no label are the logs; if none has a label, all are.
@@ -136,7 +128,7 @@ class InputReader:
         sample = self._distinct_sample(unlabelled)
         if not len(labelled):
             self.runtime.reporter.note("No known intents: all intents are discovered.")
-        return Inputs(labelled, sample, preparation)
+        return labelled, sample, preparation
 
     def logs(self, logs: LogSource, preparation: Preparation | None = None) -> Corpus:
         """Return logs with counts, prepared as those of an earlier model were."""

@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from newfound import defaults
 from newfound.data.duplicates import DistinctSample, same_words
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
 from newfound.errors import DataError, ModelError
+from newfound.intents.overview import sizes_of
 from newfound.model.types import Utterance
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import ModelSource, Runtime
@@ -85,13 +88,11 @@ def trends(
 ) -> Trends:
     """Classify newer logs, batch by batch, and compare them with the logs that the model was made from.
 
+    The parameters that several functions have are described in `newfound.workflows`.
+
     Args:
         model: A model folder with its utterances, or a loaded model.
         logs: Newer unlabelled utterances: a file, a corpus, or texts.
-        encoder: Where the model's encoder lies, if it cannot be found.
-        device: auto, cpu or cuda.
-        read: How the file is read.
-        reporter: Is told what was odd in the file; by default nobody is.
 
     Raises:
         ModelError: The model was saved without its utterances.
@@ -121,10 +122,8 @@ def trends(
     runtime.report_warnings(report)
     if not after:
         raise DataError("no utterance in the newer logs; they need one text a row")
-    before: Counter[str] = Counter()
-    for u in assigned_without_network(reviewed.review, reviewed.model.intents, fitted) or reviewed.assigned:
-        if u.intent is not None and _is_of_logs(u):
-            before[u.intent] += u.count
+    assigned = assigned_without_network(reviewed.review, reviewed.model.intents, fitted) or reviewed.assigned
+    before = sizes_of(u for u in assigned if u.intent is not None and _is_of_logs(u))
     shifts = _shifts(reviewed.names, before, after)
     emerging = _emerging(reviewed, newer.corpus().texts, unusual, _drawn_as_newer(in_logs, again))
     return Trends(bool(shifts or emerging), after.total(), before.total(), unusual.total(), shifts, emerging)
@@ -134,9 +133,7 @@ def _is_of_logs(u: Utterance) -> bool:
     return not u.labelled or bool(u.days)
 
 
-def _shifts(names: Sequence[str], before: Counter[str], after: Counter[str | None]) -> tuple[Shift, ...]:
-    import numpy as np
-
+def _shifts(names: Sequence[str], before: Counter[str | None], after: Counter[str | None]) -> tuple[Shift, ...]:
     from newfound.algorithms.trends import MIN_RATIO, alarms, shift_test
 
     if not before:
@@ -154,8 +151,6 @@ def _drawn_as_newer(before: Counter[str], again: Counter[str]) -> set[str]:
     Each text counts once, or one that is repeated often would look like an intent. The lot does not favour either logs;
     to count it in both would, as the larger logs repeat more.
     """
-    import numpy as np
-
     texts = sorted(again)
     lots = np.random.default_rng(0).random(len(texts))
     return {text for text, lot in zip(texts, lots, strict=True) if lot < again[text] / (again[text] + before[text])}
@@ -164,7 +159,6 @@ def _drawn_as_newer(before: Counter[str], again: Counter[str]) -> set[str]:
 def _emerging(
     model: ReviewedModel, newer: Sequence[str], unusual: Collection[str], drawn: Collection[str]
 ) -> tuple[EmergingIntent, ...]:
-    import numpy as np
     import torch
 
     from newfound.algorithms.trends import emerging_groups

@@ -24,7 +24,7 @@ from newfound.model.hub import model_folder
 from newfound.model.sidecars import groups_as_json, promised_precision, read_groups
 from newfound.model.types import KnownCheck, unused_id
 from newfound.preparation import Preparation
-from newfound.review.state import named_by_people
+from newfound.review.state import discovered_intents, named_by_people
 from newfound.review.store import ReviewStore
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult, OfModel
@@ -285,7 +285,8 @@ class _Earlier(NamedTuple):
 
     def continued_by(self, fitted: IntentModel, known: set[str]) -> IntentModel:
         """Return a fitted model with the ids and statuses of the earlier one."""
-        return _with_ids(fitted.with_known(known, self.reviewed.discovered & known), self.reviewed)
+        discovered = discovered_intents(self.reviewed.review, self.reviewed.model.intents)
+        return _with_ids(fitted.with_known(known, discovered & known), self.reviewed)
 
     def write(self, fitted: IntentModel, out: Path, runtime: Runtime, *, overwrite: bool) -> None:
         """Write a fitted model with what people decided before and put beside the earlier one.
@@ -368,17 +369,16 @@ def changes_of_refit(before: ReviewedModel, after: IntentModel) -> RefitChanges:
     """Return how a trained model differs from the reviewed model that it was trained from."""
     from newfound.intents.description import expected_error_of
 
-    names = [intent.name for intent in after.intents]
-    intents = {u.text: u.intent for u in as_reviewed(after).assigned}
-    compared = before.assigned
+    names, assigned = [intent.name for intent in after.intents], as_reviewed(after).assigned
+    intents, compared = {u.text: u.intent for u in assigned}, before.assigned
     moved = [MovedUtterance(u.text, u.intent, intents.get(u.text)) for u in compared if intents.get(u.text) != u.intent]
     return RefitChanges(
         intents_before=len(before.names),
         intents_after=len(names),
         now_known=tuple(sorted(before.review.accepted)),
         gone=tuple(name for name in before.names if name not in names),
-        expected_error_before=expected_error_of(before.assigned),
-        expected_error_after=expected_error_of(as_reviewed(after).assigned),
+        expected_error_before=expected_error_of(compared),
+        expected_error_after=expected_error_of(assigned),
         utterances=len(compared),
         moved=len(moved),
         examples=tuple(moved[:MAX_EXAMPLES_OF_MOVES]),

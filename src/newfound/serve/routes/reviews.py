@@ -75,7 +75,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     ) -> answers.Queue:
         """Return the utterances that should be checked first."""
         view = service.session.view()
-        return answers.Queue(view.version, view.queue(most, shown), view.describer.expected_error)
+        return answers.Queue(view.version, view.queue(most, shown), view.state.progress.expected_error)
 
     @app.get("/v1/review/search", tags=["review"])
     def search(
