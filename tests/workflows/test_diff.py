@@ -25,8 +25,9 @@ def rounds(tiny_encoder, tmp_path_factory):
     from newfound.methods.kmeans import KMeans
 
     folder, corpus = tmp_path_factory.mktemp("rounds"), themed_corpus(unlabelled=())
-    texts = {name: list(corpus.where(lambda label, name=name: label == name).texts) for name in set(corpus.labels)}
-    known = corpus.where(lambda label: label in ("pay", "meter"))
+    rows = {name: [i for i, label in enumerate(corpus.labels) if label == name] for name in set(corpus.labels)}
+    texts = {name: list(corpus.take(own).texts) for name, own in rows.items()}
+    known = corpus.hiding(("move", "solar", "leak")).labelled()
     method = KMeans(n_new=1, encoder=tiny_encoder, tune="heads", epochs=20, device="cpu")
     fitted = method.fit([*known.texts, *texts["move"]], [*known.labels, *(None for _ in texts["move"])])
     fitted.save(folder / "one")
