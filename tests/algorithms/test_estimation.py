@@ -19,6 +19,7 @@ from newfound.algorithms.estimation import (
     _together,
     estimate_n_new,
     log_count,
+    made_up_for,
     moved_by_size,
     silhouettes,
     smooth,
@@ -87,13 +88,19 @@ def test_mixed_logs_without_a_new_intent_have_none():
     assert (found.n_new, found.low, found.high) == (0, 0, 0)
 
 
+def test_new_intents_are_as_coarse_as_the_labels():
+    x, y = problem(12, n_known=24)  # each intent has three groups of utterances
+    assert abs(estimate_n_new(x, torch.where(y < 0, y, y // 3), SEEDS, logs_hold="novel").n_new - 4) <= 1
+    assert math.exp(made_up_for(math.log(4))) == pytest.approx(4)
+    assert math.exp(made_up_for(-math.log(4))) == pytest.approx(1 / 2), "half of it where labels are finer"
+
+
 def test_new_intents_are_taken_to_be_about_as_large_as_known_ones():
     nine = math.log(9)
     assert moved_by_size(nine, rows=120, rows_of_known=120 / 9) == pytest.approx(nine)
     assert math.exp(moved_by_size(nine, rows=120, rows_of_known=20)) == pytest.approx(9**0.6 * 6**0.4)
-    assert math.exp(moved_by_size(nine, rows=120, rows_of_known=1)) == pytest.approx(9 * 2**0.4), (
-        "at most a factor of 2"
-    )
+    at_most_twice = moved_by_size(nine, rows=120, rows_of_known=1)
+    assert math.exp(at_most_twice) == pytest.approx(9 * 2**0.4)
     assert math.exp(moved_by_size(nine, rows=120, rows_of_known=900)) == pytest.approx(9 / 2**0.4)
 
 

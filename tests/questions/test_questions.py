@@ -70,9 +70,9 @@ def test_an_intent_that_was_taken_for_two_is_joined_by_one_answer():
     assert len(resolve_labels(state).unique()) == 3
 
 
-def test_intents_that_are_settled_are_not_joined_with_each_other():
+def test_intents_that_are_fixed_are_not_joined_with_each_other():
     x, gold, split = an_intent_taken_for_two()
-    state = AnswerState(x, [gold, gold, split], split, settled=(2, 3))
+    state = AnswerState(x, [gold, gold, split], split, fixed=(2, 3))
     asked = []
     while (question := next_question(state)) is not None and len(asked) < 50:
         asked.append(question.is_about)
@@ -80,7 +80,7 @@ def test_intents_that_are_settled_are_not_joined_with_each_other():
     assert not any(about in (2, 3) for about in asked)
     assert set(resolve_labels(state).tolist()) == {0, 1, 2, 3}
     # Others are joined instead.
-    forced = resolve_labels(AnswerState(x, [gold, gold, split], split, settled=(2, 3)), 3)
+    forced = resolve_labels(AnswerState(x, [gold, gold, split], split, fixed=(2, 3)), 3)
     assert {2, 3} < set(forced.tolist())
     assert len(forced.unique()) == 3
 
@@ -119,9 +119,9 @@ def test_a_row_that_is_told_takes_along_the_part_around_it():
     x, gold, votes, joined = two_intents_taken_for_one()
     state = AnswerState(x, votes, joined)
     row = int((gold == 3).nonzero()[4])
-    state.tell(row, 7)
+    state.assign(row, 7)
     assert torch.equal(resolve_labels(state) == 7, gold == 3)
-    state.tell(row + 1, 2)  # its neighbour stays, and is all that goes back
+    state.assign(row + 1, 2)  # its neighbour stays, and is all that goes back
     assert torch.equal((resolve_labels(state) == 2).nonzero().squeeze(1)[:10], (gold == 2).nonzero().squeeze(1))
     assert int(resolve_labels(state)[row]) == 7
     assert int(resolve_labels(state)[row + 1]) == 2
@@ -131,7 +131,7 @@ def test_a_row_of_a_pure_intent_that_is_told_goes_alone():
     x, gold = blobs(3, 60, noise=0.3)
     for row in range(0, 60, 7):
         state = AnswerState(x, [gold, gold], gold)
-        state.tell(row, 9)
+        state.assign(row, 9)
         if resolve_labels(state)[row] == 9 and int((resolve_labels(state) == 9).sum()) > 1:
             assert row == AnswerState(x, [gold, gold], gold).pieces[0].medoid, (
                 "only what is asked about stands for others"
@@ -154,7 +154,7 @@ def test_an_intent_whose_centre_was_confirmed_is_not_compared_again_from_the_oth
     question = next_question(state)
     assert {question.is_about, question.intents[0]} == {2, 3}
     again = AnswerState(x, [gold, gold, split], split)
-    again.tell(question.row, question.is_about)
+    again.assign(question.row, question.is_about)
     asked = []
     while (question := next_question(again)) is not None:
         asked.append({question.is_about, question.intents[0]})
@@ -192,7 +192,7 @@ def test_what_is_told_holds_whatever_else_is_told(told, seed):
     votes = [label_freely(x, 4, seed=s).kmeans for s in range(2)]
     state = AnswerState(x, votes, votes[0])
     for row, intent in told.items():
-        state.tell(row, intent)
+        state.assign(row, intent)
     labels = resolve_labels(state)
     assert all(int(labels[row]) == intent for row, intent in told.items())
     assert bool((labels >= 0).all())

@@ -13,10 +13,10 @@ too much from draw to draw. Only clusters of a few rows count as intents.
 
 `estimate_n_new` uses labels where there are any. In mixed logs, rows of known intents are recognised first, and the
 others counted. The known intents are counted as well, as if they had no labels; since their number is known, this shows
-whether the corpus is divided more finely or more coarsely than the scores suggest, and half of the difference is made
-up for. New intents are best counted after a fine-tuning on the known ones. Known intents are counted on vectors of the
-pretrained encoder: fine-tuned ones were taught how many there are (docs/estimate.md). In mixed logs, the number is also
-moved towards the one by which a new intent would have as many rows as a known one has on average.
+whether the labels divide the corpus more finely or more coarsely than the scores suggest. Where more coarsely, the
+whole difference is made up for, otherwise half of it. New intents are best counted after a fine-tuning on the known
+ones; known intents on vectors of the pretrained encoder, as fine-tuned ones were taught how many there are
+(docs/estimate.md). In mixed logs, the number is also moved towards new intents as large as known ones are on average.
 
 Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label.
 """
@@ -36,7 +36,7 @@ from torch import Tensor
 from newfound.algorithms.ensembles import Seeds
 from newfound.algorithms.metrics import silhouette_of_sums
 from newfound.algorithms.neighbours import nearest
-from newfound.algorithms.recognition import known_ratio, recognise_known, typical_labels
+from newfound.algorithms.recognition import MIN_LABELS_FOR_NEIGHBOURS, known_ratio, recognise_known, typical_labels
 
 Logs = Literal["novel", "mixed"]
 Floats = npt.NDArray[np.float64]
@@ -52,10 +52,9 @@ TOGETHER_POWER = 1.5
 TEMPERATURE_OF_SEPARATION, TEMPERATURE_OF_SURPRISE = 0.1, 0.01  # of the weights of cuts, in shares of the best score
 NEIGHBOURS_PER_ROW = (0.40, 0.45, 0.50, 0.55)  # neighbours over rows of an intent, for the surprise; a mean over these
 WEIGHT_OF_SEPARATION = 2 / 3  # beside the surprise, which utterances of no intent and of known intents raise
-SHARE_CORRECTED = 0.5  # of the error on the known intents
-# Towards new intents as frequent as known ones, in mixed logs. They may really be rarer or more frequent, so no more
-# than this factor of difference counts.
-WEIGHT_OF_SIZE, MAX_FACTOR_OF_SIZE = 0.4, 2.0
+SHARE_OF_TOO_FEW = 0.5  # of the error on known intents, where they are counted too low
+WEIGHT_OF_SIZE = 0.4  # towards new intents as frequent as known ones, in mixed logs
+MAX_FACTOR_OF_SIZE = 2.0  # they may really be rarer or more frequent: more of a difference does not count
 MIN_ROWS_TO_COUNT = 12
 MIN_SHARE_OF_NEW = 0.01  # of mixed logs: fewer rows in groups that are not recognised are no new intent
 # Without a new intent in the logs, up to 15 % of them were not recognised, with 0.61 to 0.75 of the labelled neighbours
@@ -66,7 +65,6 @@ RUNS_OF_RECOGNITION = 4
 # labels, and with labels for many known intents. With fewer than eight known intents it was 1.
 ERROR_WITHOUT_LABELS, ERROR_WITH_LABELS = 0.7, 0.3
 ERROR_OF_ONE_KNOWN_INTENT = 3.5  # divided by their number
-MIN_LABELS_TO_COMPARE = 8  # of the typical known intent, for shares of labelled neighbours to say anything
 MAX_USEFUL_RATIO = 6.0  # of the ends of an interval: a wider one says nothing
 
 
@@ -118,7 +116,7 @@ def estimate_n_new(
     middle, error = log_count(x[rest], seed=seed), ERROR_WITHOUT_LABELS
     if n_known > 1:
         of_known = log_count(pretrained[~rest], seed=seed)
-        middle -= SHARE_CORRECTED * (of_known - math.log(n_known))
+        middle -= made_up_for(of_known - math.log(n_known))
         if logs_hold == "mixed":
             middle = moved_by_size(middle, int(rest.sum()), int((~rest).sum()) / n_known)
         error = ERROR_WITH_LABELS + ERROR_OF_ONE_KNOWN_INTENT / n_known
@@ -127,6 +125,11 @@ def estimate_n_new(
     fewest = {0: 2, 1: 1}.get(n_known, 0 if logs_hold == "mixed" else 1)
     low, n_new, high = (min(max(fewest, round(math.exp(middle + side * error))), most) for side in (-1, 0, 1))
     return Estimate(n_new, low, high, logs_hold, n_known)
+
+
+def made_up_for(error: float) -> float:
+    """Return which part of the error on known intents, a logarithm, is taken off: all of it where they are too many."""
+    return max(error, SHARE_OF_TOO_FEW * error)
 
 
 def moved_by_size(middle: float, rows: int, rows_of_known: float) -> float:
@@ -149,7 +152,7 @@ def _are_left_over(x: Tensor, y: Tensor, rest: Tensor, n_known: int, seed: int) 
     together = int((rest & (rest[near].float().mean(1) > 0.5)).sum())
     if together < max(MIN_SIZE, MIN_SHARE_OF_NEW * logs):
         return True
-    if count > MAX_SHARE_LEFT_OVER * logs or typical_labels(y, n_known) < MIN_LABELS_TO_COMPARE:
+    if count > MAX_SHARE_LEFT_OVER * logs or typical_labels(y, n_known) < MIN_LABELS_FOR_NEIGHBOURS:
         return False
     ratio = known_ratio(x, y, n_known, seed=seed).clamp(max=1)
     return float(ratio[rest].mean()) > MIN_RATIO_LEFT_OVER

@@ -31,7 +31,7 @@ from newfound.algorithms.neighbours import nearest
 
 DRAWS = 4  # of logs that are larger than the labelled data, so that both have a say
 WEIGHT_OF_NEIGHBOURS, WEIGHT_OF_CLUSTERINGS, WEIGHT_OF_CLASSIFIER = 0.375, 0.25, 0.375
-MIN_TESTIMONY, MIN_TESTIMONY_OF_TWO = 0.49, 0.38  # from which on a row belongs to a known intent
+MIN_TESTIMONY, MIN_TESTIMONY_OF_TWO = 0.49, 0.34  # from which on a row belongs to a known intent
 MIN_RATIO = 0.4  # of labelled neighbours: fewer speak against a known intent, whatever the others say
 RIDGE = 0.3
 MIN_LEFT_OUT = 1e-3  # of a row's own weight in its prediction: one that decides alone says nothing about others

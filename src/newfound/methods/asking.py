@@ -1,4 +1,4 @@
-"""Asking about doubtful utterances during a fit: and the labels under the answers."""
+"""Asking about doubtful utterances during a fit, and the labels under the answers."""
 
 from __future__ import annotations
 
@@ -35,16 +35,15 @@ def ask_about(
     if context.annotator is None or not count:
         return labels
     points = x[rows.to(x.device)]
-    texts = [context.train.texts[i] for i in rows.tolist()]
+    texts = [context.train.texts[i] for i in [*rows.tolist(), *context.known_rows.tolist()]]
     present = set(labels.tolist())
-    known = _known_outside(context, x, len(texts)) if offer_known else {}
+    known = _known_outside(context, x, len(rows)) if offer_known else {}
     outside = {i: intent for i, intent in known.items() if i not in present}
-    texts += [context.train.texts[i] for i in context.known_rows.tolist()]
-    settled = [i for i in present if i < context.n_known]
-    state = AnswerState(diffuse(points), ensemble, labels, settled=settled, outside=outside)
+    fixed = [i for i in present if i < context.n_known]
+    state = AnswerState(diffuse(points), ensemble, labels, fixed=fixed, outside=outside)
     answered = ask(state, texts, context.annotator, count, seed=derive(context.seed, "order of candidates"))
     context.run.reporter.note(f"{answered} questions about doubtful utterances were answered")
-    asked = resolve_labels(state, context.n_new + len(settled))
+    asked = resolve_labels(state, context.n_new + len(fixed))
     is_new = asked >= context.n_known
     asked[is_new] = context.n_known + torch.unique(asked[is_new], return_inverse=True)[1]
     return asked
@@ -52,8 +51,7 @@ def ask_about(
 
 def _known_outside(context: FitContext, x: Tensor, first: int) -> dict[int, OutsideIntent]:
     """The known intents as answers may name them; their examples are numbered from `first`, as `known_rows`."""
-    known = context.known_rows
-    y = context.y[known]
+    known, y = context.known_rows, context.y[context.known_rows]
     points = x[known.to(x.device)]
     means = class_means(points, y.to(x.device), context.n_known)[0]
     typical = (points * means[y.to(x.device)]).sum(1).cpu()

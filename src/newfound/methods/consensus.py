@@ -27,7 +27,7 @@ from newfound.algorithms.ensembles import (
     share_agreeing,
     with_words,
 )
-from newfound.algorithms.recognition import overlooks_new, recognise_known, typical_labels
+from newfound.algorithms.recognition import MIN_LABELS_FOR_NEIGHBOURS, overlooks_new, recognise_known, typical_labels
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Encoder
@@ -60,6 +60,7 @@ SHARE_OF_EPOCHS_TO_ADD_HELD_OUT = 0.2
 # new intents, for as many right in all. A share of how far apart two rows are on average, since vectors of some
 # encoders all lie close to each other.
 MARGIN = 0.08
+SHARE_OF_TUNED, SHARE_OF_TUNED_BY_FEW_LABELS = 0.8, 0.5  # of a cosine: the rest is of the pretrained encoder's vectors
 
 
 class Labels(NamedTuple):
@@ -209,14 +210,15 @@ class Consensus(Discoverer):
         return context.unit_vectors(network)
 
     def _join(self, context: FitContext, frozen: Tensor, tuned: Tensor) -> Tensor:
-        """Return the vectors that are clustered: in mixed logs, the cosine of two rows is the mean before and after.
+        """Return the vectors that are clustered: in mixed logs, the cosine of two rows is a mean of before and after.
 
-        Fine-tuning on few labels tells known intents apart, and now and then brings new ones together that were apart.
+        Fine-tuning tells known intents apart, and with few labels brings new ones together that were apart.
         """
         if not (context.tune.layers and self._may_hold_known(context)):
             return tuned
-        joined: Tensor = torch.cat([frozen, tuned], dim=1) / 2**0.5
-        return joined
+        has_few = typical_labels(context.y, context.n_known) < MIN_LABELS_FOR_NEIGHBOURS
+        share = SHARE_OF_TUNED_BY_FEW_LABELS if has_few else SHARE_OF_TUNED
+        return torch.cat([(1 - share) ** 0.5 * frozen, share**0.5 * tuned], dim=1)
 
     def _fine_tuning(self, context: FitContext) -> FineTuning:
         settings = FineTuning(lr=3e-5) if context.tune.everything else FineTuning()  # lower layers need a lower rate
@@ -315,10 +317,8 @@ class Consensus(Discoverer):
         else:
             place = torch.full((len(x),), -1).index_put_((rows,), torch.arange(len(rows)))[chosen]
             labels, shares = extend_consensus(labels, ensemble, x[rows.to(x.device)], place.to(x.device))
-        y, agreement = y.clone(), torch.ones(len(y))
-        y[rows.to(y.device)] = torch.where(y[rows.to(y.device)] >= 0, y[rows.to(y.device)], labels)
-        agreement[rows] = shares.cpu()
-        y = y.cpu()
+        y, agreement = y.cpu().clone(), torch.ones(len(y))
+        y[rows], agreement[rows] = labels.cpu(), shares.cpu()
         return Labels(y, agreement, consistency(ensemble[:MAX_COMPARED]) if len(ensemble) > 1 else 1.0)
 
     def _draw_rows(self, context: FitContext, rows: Tensor) -> Tensor:

@@ -194,7 +194,7 @@ class Discovery:
         consistency: The mean adjusted Rand index of two of the clusterings.
         known_check: How well held-out labels of known intents are found again; None if none were held out.
         choices: What the method chose by the data, and why; kept in the provenance.
-        is_settled: Whether all rows have the label they are to have, and those without one belong to no intent.
+        is_final: Whether all rows have the label they are to have, and those without one belong to no intent.
         expected_accuracy: The expected share of the labels that are right, of those that no person gave; None if it
             follows from the agreement.
     """
@@ -208,5 +208,5 @@ class Discovery:
     consistency: float = 1.0
     known_check: KnownCheck | None = None
     choices: Mapping[str, str] = field(default_factory=dict)
-    is_settled: bool = False
+    is_final: bool = False
     expected_accuracy: float | None = None

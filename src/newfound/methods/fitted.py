@@ -107,7 +107,7 @@ class _Limits:
         classifier, no_intent = discovery.network.classifier, discovery.no_intent
         value, best = (v.cpu() for v in classifier(x).max(1))
         columns = len(classifier.weight)
-        logs = ~context.train.by_person if discovery.is_settled else context.y < 0
+        logs = ~context.train.by_person if discovery.is_final else context.y < 0
         if no_intent is None:
             everything = [True] * columns
             return cls([-1.0] * columns, everything, everything, torch.zeros(len(x), dtype=torch.bool), logs)
@@ -133,7 +133,7 @@ class _Limits:
             least = (usual + limit - SIMILARITY_TOLERANCE).clamp(min=-1.0)
             rows_left = torch.bincount(best[logs & ~refused & (value >= least[best])], minlength=columns)
             least[rows_left == 0] = -1.0  # an intent that would lose all its rows keeps them
-        outside = no_intent if discovery.is_settled else logs & (refused | (value < least[best]))
+        outside = no_intent if discovery.is_final else logs & (refused | (value < least[best]))
         limits = [round(v, 6) for v in least.tolist()]
         return cls(limits, takes[0].tolist(), takes[1].tolist(), outside, logs & ~outside)
 
@@ -256,17 +256,16 @@ def _names(corpus: Corpus, column: Tensor, x: Tensor, columns: int, embed: Netwo
     for text, own in zip(corpus.texts, column.tolist(), strict=True):
         texts[own].append(text)
     unit = F.normalize(x, dim=-1)
-    centres = F.normalize(torch.zeros(columns + 1, x.shape[1]).index_add_(0, column, unit), dim=-1)
-    centres = centres[len(known) : columns]
+    sums = torch.zeros(columns + 1, x.shape[1]).index_add_(0, column, unit)
+    centres = F.normalize(sums[len(known) : columns], dim=-1)
 
     def likeness(phrases: Sequence[str]) -> npt.NDArray[np.float32]:
         near: npt.NDArray[np.float32] = (F.normalize(torch.from_numpy(embed(phrases)), dim=-1) @ centres.T).numpy()
         return near
 
     spoken = languages_of([text for text, o in zip(corpus.texts, corpus.origins, strict=True) if o.labelled])
-    language, others = spoken[0] if spoken else UNKNOWN, texts[: len(known)]
-    of_new = texts[len(known) : columns]
-    return [*known, *name_intents(of_new, taken=known, others=others, likeness=likeness, language=language)]
+    of_known, of_new, language = texts[: len(known)], texts[len(known) : columns], spoken[0] if spoken else UNKNOWN
+    return [*known, *name_intents(of_new, taken=known, others=of_known, likeness=likeness, language=language)]
 
 
 def count_parameters(encoder: Encoder, network: IntentNetwork) -> dict[str, int]:

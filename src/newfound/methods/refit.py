@@ -87,7 +87,7 @@ class Refit(Discoverer):
             FROZEN_TEMPERATURE,
             vectors=x,
             no_intent=of_no_intent,
-            is_settled=True,
+            is_final=True,
             known_check=check,
             expected_accuracy=self.expected_accuracy,
         )

@@ -54,7 +54,7 @@ def _about_an_intent(state: AnswerState) -> Question | None:
     confirmed = torch.tensor([state.examples[i][0] in state.confirmed for i in intents], device=gain.device)
     answered = torch.zeros_like(gain, dtype=torch.bool).scatter_(1, near, confirmed[:, None].expand_as(near))
     gain[answered | answered.T] = 0.0  # who confirmed what stands for an intent has seen these beside it
-    askable = torch.tensor([i not in state.settled for i in intents], device=gain.device) & ~confirmed
+    askable = torch.tensor([i not in state.fixed for i in intents], device=gain.device) & ~confirmed
     gain[~askable[:, None] & ~askable[None]] = 0.0
     a, b = divmod(int(gain.argmax()), len(intents))
     if float(gain[a, b]) <= 0:

@@ -168,7 +168,7 @@ class AnswerState:
         votes: Sequence[Tensor],
         labels: Tensor,
         *,
-        settled: Collection[int] = (),
+        fixed: Collection[int] = (),
         outside: Mapping[int, OutsideIntent] | None = None,
         cuts: dict[bytes, Tensor] | None = None,
     ) -> None:
@@ -178,14 +178,14 @@ class AnswerState:
             x: Vectors of the rows, [n, d] of unit length.
             votes: Clusterings [n] of the rows.
             labels: The consensus, [n]: numbers from 0, one for each intent; rows of -1 are left out.
-            settled: Intents that are not to be joined with each other.
+            fixed: Intents that are not to be joined with each other.
             outside: Intents without rows, by numbers that `labels` does not have. Answers may give them rows.
             cuts: The cuts that earlier states of the same vectors have made; those of this state are added.
         """
         every = torch.stack(list(votes))  # [votes, n]
         self.evidence = Evidence(x, every, int(every.max()) + 1 if len(x) else 0, {} if cuts is None else cuts)
         self.outside = dict(outside or {})
-        self.settled = frozenset(settled) | self.outside.keys()
+        self.fixed = frozenset(fixed) | self.outside.keys()
         self.apart: set[frozenset[int]] = set()  # pairs of intents that answers tell apart
         self.skipped: set[frozenset[int]] = set()  # pairs about which a question was left without an answer
         self.asked: set[int] = set()  # rows
@@ -212,7 +212,7 @@ class AnswerState:
         elif choice is not None:
             self._separate(question.row, question.intents[choice])
         else:
-            self.tell(question.row, self.next_intent)
+            self.assign(question.row, self.next_intent)
 
     def skip(self, question: Question) -> None:
         """Go on without an answer to a question."""
@@ -220,7 +220,7 @@ class AnswerState:
         if question.is_about is not None:
             self.skipped |= question.pairs_with(question.is_about)
 
-    def tell(self, row: int, intent: int) -> None:
+    def assign(self, row: int, intent: int) -> None:
         """Take it as certain that a row belongs to an intent, whether or not it was asked about.
 
         If it was in another intent, the part around it that is away from rows which are certain follows it, provided
@@ -312,9 +312,9 @@ def _join_at_least_loss(state: AnswerState, becomes: dict[int, int], told_apart:
     for a, one in enumerate(intents):
         for b, other in enumerate(intents[:a]):
             pair = frozenset((becomes[one], becomes[other]))
-            may_be_one = not pair <= state.settled and not pair & state.outside.keys()
+            may_be_one = not pair <= state.fixed and not pair & state.outside.keys()
             if len(pair) == 2 and pair not in apart and may_be_one:
-                small, large = sorted(pair, key=lambda g: (g in state.settled, total[g]))
+                small, large = sorted(pair, key=lambda g: (g in state.fixed, total[g]))
                 loss = float(differ[a, b]) * total[small]
                 best = min(best or (loss, small, large), (loss, small, large))
     if best is None:

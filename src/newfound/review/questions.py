@@ -70,10 +70,10 @@ def state_of_answers(reviewed: ReviewedModel, logs: LogVotes) -> AnswerState | N
     undecidable = review.assigned.keys() - decided.keys()
     of_row = [-1 if u.text in undecidable else position.get(u.intent or "", -1) for u in utterances]
     fixed_intents = [position[name] for name in review.known | review.accepted]
-    state = AnswerState(logs.vectors, logs.votes, torch.tensor(of_row), settled=fixed_intents, cuts=logs.cuts)
+    state = AnswerState(logs.vectors, logs.votes, torch.tensor(of_row), fixed=fixed_intents, cuts=logs.cuts)
     for row, u in enumerate(utterances):
         if u.text in decided and of_row[row] >= 0:
-            state.tell(row, position[decided[u.text]])
+            state.assign(row, position[decided[u.text]])
     return state
 
 
