@@ -119,11 +119,7 @@ def test_rows_stream(tmp_path):
         ("a.yml", "nlu: []\nx: 2001-99-99\n", "not valid YAML"),
         ("a.yml", "nlu:\n- intent:\n  examples: |\n    - one\n", "has no name"),
         ("a.yml", "version: 1\n", "no `nlu:` list"),
-        (
-            "a.yml",
-            "nlu:\n- intent: a\n  examples: |\n    - one\n    two\n",
-            "line 5: an example of intent 'a' does",
-        ),
+        ("a.yml", "nlu:\n- intent: a\n  examples: |\n    - one\n    two\n", "line 5: an example of intent 'a' does"),
     ],
     ids=lambda value: value[:20],
 )

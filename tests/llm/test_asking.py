@@ -8,19 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from server import (
-    BROKEN,
-    NONSENSE,
-    completion,
-    drips,
-    error,
-    resets,
-    says,
-    says_by,
-    sends,
-    serving,
-    slow,
-)
+from server import BROKEN, NONSENSE, completion, drips, error, resets, says, says_by, sends, serving, slow
 
 from newfound.errors import SettingsError
 from newfound.llm import LanguageModelSettings

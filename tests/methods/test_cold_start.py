@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from conftest import themed_corpus
 from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix, KMeans
@@ -143,6 +144,13 @@ def test_a_fit_on_more_rows_than_are_seen_in_all_epochs(tiny_encoder, themed, mo
         fitted = Consensus(encoder=tiny_encoder, n_new=2, **settings).fit(themed.texts, themed.labels)
         assert len(fitted.history_["training"]) == 5
         assert np.isfinite(fitted.predict_proba(themed.texts)).all()
+
+
+def test_labels_that_were_given_stay_where_all_rows_are_clustered():
+    given, clusters = torch.tensor([0, 1, -1, -1]), torch.tensor([1, 1, 2, 0])
+    rows = torch.arange(4)
+    labels = Consensus(n_new=1)._put_together(torch.eye(4), given, rows, rows, [clusters], clusters)
+    assert (labels.y.tolist(), given.tolist()) == ([0, 1, 2, 0], [0, 1, -1, -1])
 
 
 def test_answers_that_name_a_known_intent_hold_in_logs_of_which_only_a_part_votes(tiny_encoder, themed, monkeypatch):

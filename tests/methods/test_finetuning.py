@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -79,6 +81,15 @@ def test_the_model_has_the_vectors_of_its_own_network(tiny_encoder, themed):
     shown = {u.text: u.probability for u in model.utterances if not u.labelled and u.intent is not None}
     predicted = model.predict_proba(list(shown)).max(1)
     np.testing.assert_allclose(predicted, list(shown.values()), atol=2e-3)
+
+
+@pytest.mark.parametrize(("labels", "share"), [(8, 0.8), (7, 0.5)])
+def test_vectors_before_and_after_are_joined_by_how_many_labels_there_are(labels, share):
+    frozen, tuned = torch.eye(2), torch.tensor([[1.0, 0.0], [1.0, 0.0]])  # the tuned encoder makes the two rows one
+    context = SimpleNamespace(tune=SimpleNamespace(layers=1), n_known=1, y=torch.tensor([0] * labels + [-1]))
+    joined = Consensus()._join(context, frozen, tuned)
+    assert torch.allclose(joined @ joined.T, torch.tensor([[1.0, share], [share, 1.0]]))
+    assert Consensus(logs="novel")._join(context, frozen, tuned) is tuned
 
 
 def test_half_of_the_layers_move_by_default(tiny_encoder, themed):

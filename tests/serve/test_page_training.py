@@ -183,12 +183,7 @@ BAD_FILES = [
     ("newer-logs", "logs.jsonl", '{"text": "pay"}\n{"text": ', "logs.jsonl, line 2: not JSON"),
     ("newer-logs", "logs.pdf", "%PDF", "logs.pdf: cannot tell the format from the extension '.pdf'"),
     ("newer-logs", "logs.csv", "text\n", "logs.csv: no utterance in it"),
-    (
-        "known-file",
-        "known.csv",
-        "text\npay\n",
-        "add or choose the column with the intents.",
-    ),
+    ("known-file", "known.csv", "text\npay\n", "add or choose the column with the intents."),
     ("known-file", "known.csv", "text,label\npay,a\npay,b\n", "'pay' is labelled 'b', but 'a' on line 2"),
 ]
 

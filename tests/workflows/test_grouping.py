@@ -20,12 +20,7 @@ from waiting import until
 
 serving = pytest.importorskip("serving", reason="extra `serve` not installed")
 
-KNOWN = {
-    "pay": "bill money late",
-    "card": "bill money account",
-    "meter": "read write visit",
-    "book": "read write call",
-}
+KNOWN = {"pay": "bill money late", "card": "bill money account", "meter": "read write visit", "book": "read write call"}
 NEW = {"leak": "water gas smell", "stop": "water gas brown", "solar": "power light car", "move": "house open when"}
 
 

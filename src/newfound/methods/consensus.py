@@ -317,8 +317,8 @@ class Consensus(Discoverer):
         else:
             place = torch.full((len(x),), -1).index_put_((rows,), torch.arange(len(rows)))[chosen]
             labels, shares = extend_consensus(labels, ensemble, x[rows.to(x.device)], place.to(x.device))
-        y, agreement = y.cpu().clone(), torch.ones(len(y))
-        y[rows], agreement[rows] = labels.cpu(), shares.cpu()
+        y, agreement = y.cpu(), torch.ones(len(y)).index_copy(0, rows, shares.cpu())
+        y = y.index_copy(0, rows, torch.where(y[rows] >= 0, y[rows], labels.cpu()))  # labels that were given stay
         return Labels(y, agreement, consistency(ensemble[:MAX_COMPARED]) if len(ensemble) > 1 else 1.0)
 
     def _draw_rows(self, context: FitContext, rows: Tensor) -> Tensor:
