@@ -10,11 +10,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newfound.algorithms.losses import (
-    instance_contrastive,
-    prototypical_contrastive,
-    supervised_contrastive,
-)
+from newfound.algorithms.losses import instance_contrastive, prototypical_contrastive, supervised_contrastive
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -70,10 +70,7 @@ def test_spans_lie_in_their_message_and_are_few(text):
     assert len(spans) <= 2 + MAX_PIECES * (MAX_CUTS + 1)
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from("ab"), st.floats(0, 1)), min_size=15, max_size=15),
-    st.integers(1, 5),
-)
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.floats(0, 1)), min_size=15, max_size=15), st.integers(1, 5))
 def test_the_best_way_to_divide_is_found(answers, n_words):
     """Equal to trying all ways, where neighbours have different intents."""
     words = [f"w{i}" for i in range(n_words)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import torch
 
 from conftest import themed_corpus
 from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix, KMeans
-from newfound.algorithms.metrics import accuracy, map_clusters
+from newfound.algorithms.metrics import accuracy, adjusted_rand_index, map_clusters
 from newfound.errors import DataError, NoKnownIntents, NothingToFineTuneOn, SettingsError
 from newfound.model.folder import load
 from newfound.questions.annotators import Answer
@@ -151,6 +152,15 @@ def test_labels_that_were_given_stay_where_all_rows_are_clustered():
     rows = torch.arange(4)
     labels = Consensus(n_new=1)._put_together(torch.eye(4), given, rows, rows, [clusters], clusters)
     assert (labels.y.tolist(), given.tolist()) == ([0, 1, 2, 0], [0, 1, -1, -1])
+
+
+def test_in_mixed_logs_new_rows_are_clustered_among_known_ones_too():
+    group = torch.arange(40) // 10  # one known intent, of which half is labelled, and three new ones
+    x = torch.nn.functional.normalize(torch.eye(4)[group] + 0.01 * torch.rand(40, 4), dim=-1)
+    context = SimpleNamespace(y=torch.where(torch.arange(40) < 5, 0, -1), n_known=1, n_new=3, seed=0)
+    votes = Consensus(runs=2)._cluster_with_known(context, x, torch.arange(10, 40), torch.arange(10))
+    assert [len(vote) for vote in votes] == [30] * 8, "two views, two runs, from the labels and without"
+    assert all(adjusted_rand_index(vote.numpy(), group[10:].numpy()) == 1 for vote in votes)
 
 
 def test_answers_that_name_a_known_intent_hold_in_logs_of_which_only_a_part_votes(tiny_encoder, themed, monkeypatch):

@@ -183,10 +183,7 @@ def test_rows_may_belong_to_an_intent_from_outside_which_is_not_counted():
 
 
 @settings(max_examples=20)
-@given(
-    told=st.dictionaries(st.integers(0, 47), st.integers(0, 6), max_size=20),
-    seed=st.integers(0, 3),
-)
+@given(told=st.dictionaries(st.integers(0, 47), st.integers(0, 6), max_size=20), seed=st.integers(0, 3))
 def test_what_is_told_holds_whatever_else_is_told(told, seed):
     x, _ = blobs(4, 12, noise=0.5, seed=seed)
     votes = [label_freely(x, 4, seed=s).kmeans for s in range(2)]

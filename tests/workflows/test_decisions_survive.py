@@ -78,10 +78,7 @@ def test_what_is_of_no_intent_stays_of_no_intent(folder, tiny_encoder, kind):
     never, moved = of_intent(before, None), of_intent(before, other)[:3]
     assert never, "the fixture has utterances without an intent"
     decide(
-        folder,
-        ("accept", {"intent": kept}),
-        ("reject", {"intent": rejected}),
-        ("move", {"texts": moved, "to": None}),
+        folder, ("accept", {"intent": kept}), ("reject", {"intent": rejected}), ("move", {"texts": moved, "to": None})
     )
     decided = intents_of(folder, tiny_encoder)
     of_rejected = [text for text in of_intent(before, rejected) if decided[text] is None]

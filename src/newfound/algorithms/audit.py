@@ -93,12 +93,7 @@ def _allocate(certainty: Floats, strata: Ids, n: int) -> list[int]:
 
 
 def accuracy_of_sample(
-    certainty: Floats,
-    rows: Sequence[int] | Ids,
-    right: Flags,
-    *,
-    settled: Flags | None = None,
-    n_draws: int = N_DRAWS,
+    certainty: Floats, rows: Sequence[int] | Ids, right: Flags, *, settled: Flags | None = None, n_draws: int = N_DRAWS
 ) -> Estimate:
     """Return the share of all utterances whose answer is right.
 

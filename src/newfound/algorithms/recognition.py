@@ -39,7 +39,7 @@ MAX_ROWS_TO_LEARN_FROM = 3_000  # which known intent a row has, once it is known
 MIN_LABELS_FOR_NEIGHBOURS = 8  # of the typical known intent
 MIN_SIZE_OF_A_GROUP = 5
 MAX_LABELLED_RATIO = 0.25  # labelled rows of a group without labels, as a share of what a known intent's would have
-MAX_SHARE_OVERLOOKED = 0.5  # of the rows in groups without labels that may be taken for known intents
+MAX_SHARE_OVERLOOKED = 2 / 3  # of the rows in groups without labels that may be taken for known intents
 MIN_SHARE_IN_GROUPS = 0.1  # of the logs, for groups without labels to say anything
 
 

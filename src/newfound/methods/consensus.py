@@ -17,6 +17,7 @@ from torch import Tensor
 from newfound.algorithms.clustering import kmeans
 from newfound.algorithms.ensembles import (
     Sizes,
+    cluster_around,
     cluster_ensemble,
     consensus_clustering,
     consistency,
@@ -25,6 +26,7 @@ from newfound.algorithms.ensembles import (
     is_more_consistent,
     name_by_labels,
     share_agreeing,
+    views,
     with_words,
 )
 from newfound.algorithms.recognition import MIN_LABELS_FOR_NEIGHBOURS, overlooks_new, recognise_known, typical_labels
@@ -88,7 +90,7 @@ class Consensus(Discoverer):
             "none" nothing. Logs that hold new intents only hold no such rows.
         words: Whether clusterings of vectors with words (TF-IDF) beside them count too: "auto" where they are clearly
             more consistent than the others and the encoder is frozen; or "never".
-        runs: Clusterings of each of the two views; twice as many vote in the consensus.
+        runs: Clusterings of each of the two views; twice as many vote in the consensus, in mixed logs sixfold.
         neighbours: Nearest neighbours over which the second view averages, and which tell known from new intents in
             mixed logs.
         finetune_steps: Steps of the fine-tuning; None is 60, or two epochs of the labelled rows in larger steps if all
@@ -250,9 +252,10 @@ class Consensus(Discoverer):
         rows = ((y < 0) & ~aside).nonzero().squeeze(1).cpu()
         if not context.n_new or not len(rows):
             return Labels(y.cpu(), torch.ones(len(y)), 1.0)
-        ensemble, chosen, clusters = self._cluster(context, x, rows, context.n_new)  # step 5
-        labels = context.n_known + clusters
         offer_known = self._may_hold_known(context)
+        known = ((y >= 0) & ~aside).nonzero().squeeze(1).cpu() if offer_known else None
+        ensemble, chosen, clusters = self._cluster(context, x, rows, context.n_new, known)  # step 5
+        labels = context.n_known + clusters
         labels = ask_about(context, x, chosen, ensemble, labels, self.questions, offer_known=offer_known)
         return self._put_together(x, y, rows, chosen, ensemble, labels)
 
@@ -284,29 +287,46 @@ class Consensus(Discoverer):
         labels = name_by_labels(clusters, y[chosen.to(y.device)], context.n_known)
         return self._put_together(x, y, kept.cpu(), chosen, ensemble, labels)
 
-    def _cluster(self, context: FitContext, x: Tensor, rows: Tensor, k: int) -> tuple[list[Tensor], Tensor, Tensor]:
+    def _cluster(
+        self, context: FitContext, x: Tensor, rows: Tensor, k: int, known: Tensor | None = None
+    ) -> tuple[list[Tensor], Tensor, Tensor]:
         """Clusterings of some rows [m] of x, which of the rows were clustered, and the consensus on these.
 
-        Clusterings of vectors with words count where they are clearly more consistent.
+        Clusterings of vectors with words count where they are clearly more consistent. In mixed logs, those of the rows
+        together with `known` ones have a say in the consensus too.
         """
         chosen = self._draw_rows(context, rows)
         points, texts = x[chosen.to(x.device)], [context.train.texts[i] for i in chosen.tolist()]
         k, few = min(k, len(points)), max(1, self.runs // 2)
-        agree = partial(consensus_clustering, k=k, seed=derive(context.seed, "agree"))
 
         def cluster(vectors: Tensor, runs: int, kind: str) -> list[Tensor]:
             seeds = partial(derive, context.seed, kind)
             return cluster_ensemble(vectors, k, runs, seeds, neighbours=self.neighbours, sizes=self.sizes)
 
         ensemble = cluster(points, self.runs, "vote")
-        if k < 2 or context.tune.layers:
-            return ensemble, chosen, agree(ensemble)
         # Words would tell languages apart.
         counts_words = self.words == "auto" and self.sizes == "estimated" and context.languages is None
-        if counts_words and len(texts) <= MAX_ROWS_WITH_WORDS:
+        if counts_words and k > 1 and not context.tune.layers and len(texts) <= MAX_ROWS_WITH_WORDS:
             more = cluster(with_words(points, texts, seed=derive(context.seed, "words")), few, "vote with words")
             ensemble += more if is_more_consistent(more, ensemble) else []
-        return ensemble, chosen, agree(ensemble)
+        voters = ensemble if known is None or k < 2 else ensemble + self._cluster_with_known(context, x, chosen, known)
+        return ensemble, chosen, consensus_clustering(voters, k, seed=derive(context.seed, "agree"))
+
+    def _cluster_with_known(self, context: FitContext, x: Tensor, chosen: Tensor, known: Tensor) -> list[Tensor]:
+        """Clusterings [m] of chosen rows among those of known intents, which show better where new intents end.
+
+        Half of them start at the labels, the others know nothing.
+        """
+        rows = torch.cat([chosen, self._draw_rows(context, known)]).to(x.device)
+        points, y, k = x[rows], context.y.to(x.device)[rows], min(context.n_known + context.n_new, len(rows))
+        seeds = partial(derive, context.seed, "vote with known")
+        free = cluster_ensemble(points, k, self.runs, seeds, neighbours=self.neighbours, sizes=self.sizes)
+        around = [
+            cluster_around(view, y, context.n_known, k, seed=seeds("around", i, run))
+            for i, view in enumerate(views(points, neighbours=self.neighbours))
+            for run in range(self.runs)
+        ]
+        return [labels[: len(chosen)] for labels in free + around]
 
     def _put_together(
         self, x: Tensor, y: Tensor, rows: Tensor, chosen: Tensor, ensemble: list[Tensor], labels: Tensor

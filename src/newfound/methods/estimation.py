@@ -26,13 +26,7 @@ MIN_UTTERANCES_LEFT = 2  # so that there is something to tell apart
 
 
 def put_aside(
-    texts: Sequence[str],
-    x: Tensor,
-    labelled: Tensor,
-    no_intent: NoIntent,
-    *,
-    comparable: bool = True,
-    seed: int = 0,
+    texts: Sequence[str], x: Tensor, labelled: Tensor, no_intent: NoIntent, *, comparable: bool = True, seed: int = 0
 ) -> Tensor:
     """Return which belong to no intent, [n] (CPU): without words, small talk, untypical, and what lies among such.
 
@@ -68,12 +62,7 @@ def put_aside(
 
 
 def estimate_for(
-    corpus: Corpus,
-    encoder: Encoder,
-    *,
-    logs_hold: LogsHold = LOGS_HOLD,
-    no_intent: NoIntent = NO_INTENT,
-    seed: int = 0,
+    corpus: Corpus, encoder: Encoder, *, logs_hold: LogsHold = LOGS_HOLD, no_intent: NoIntent = NO_INTENT, seed: int = 0
 ) -> Estimate:
     """Estimate the number of new intents among the unlabelled texts of a corpus, on the vectors of a frozen encoder.
 

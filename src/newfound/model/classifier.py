@@ -289,12 +289,7 @@ class IntentModel:
         return [[j for j in row if j != i] for i, row in enumerate(order)]
 
     def save(
-        self,
-        folder: str | Path,
-        *,
-        overwrite: bool = False,
-        with_encoder: bool = False,
-        with_utterances: bool = True,
+        self, folder: str | Path, *, overwrite: bool = False, with_encoder: bool = False, with_utterances: bool = True
     ) -> None:
         """Write the model to a folder.
 
