@@ -134,6 +134,13 @@ def test_fewer_rows_than_clusters_are_clustered_all_the_same(rows):
     assert cluster_around(x, y, 1, 20, seed=0).shape == (rows,)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_clusterings_that_agree_have_a_consensus(seed):
+    generator = torch.Generator().manual_seed(seed)
+    label = torch.randint(0, 4, (40,), generator=generator)
+    assert same_partition(consensus_clustering([label] * 12 + [label + 20] * 24, 4, seed=0), label)
+
+
 def test_agreement_by_hand():
     """Two clusterings of five rows: one says what the consensus says under other numbers, one puts row 2 elsewhere."""
     consensus = torch.tensor([0, 0, 1, 1, 1])

@@ -103,10 +103,7 @@ def test_threads_may_share_a_tokenizer():
 
 
 def test_masks_come_before_anything_is_shown_and_what_they_make_equal_is_a_conflict(tmp_path, tiny_encoder):
-    known = (
-        ["call 0176 12345678 now", "call 0176 12345678 now", "pay me", "pay my bill"],
-        ["a", "b", "pay", "pay"],
-    )
+    known = (["call 0176 12345678 now", "call 0176 12345678 now", "pay me", "pay my bill"], ["a", "b", "pay", "pay"])
     with pytest.raises(DataError, match="<phone>") as error:
         newfound.discover(known, ["x y", "z w"], tmp_path / "m", redact=True, encoder=tiny_encoder)
     assert "12345678" not in str(error.value)

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
+from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
@@ -158,12 +159,14 @@ def consensus_clustering(labellings: Sequence[Tensor], k: int, *, seed: int) -> 
     the clusters' overlaps [sum of k, sum of k]. Where the clusterings tell fewer than k groups apart, there are fewer
     clusters; they are numbered without gaps.
     """
-    members = [F.one_hot(labels).float() for labels in labellings]
+    member = torch.cat([F.one_hot(labels).float() for labels in labellings], dim=1)
+    member = member[:, member.any(0)]  # [n, sum of k]
     # Columns of unit length, so that a large cluster says no more than a small one.
-    member = torch.cat([m / m.sum(0).clamp(min=1).sqrt() for m in members], dim=1)  # [n, sum of k]
-    member /= len(labellings) ** 0.5
-    value, vector = torch.linalg.eigh(member.T @ member)
-    embedding = member @ vector[:, -k:] / value[-k:].clamp(min=1e-8).sqrt()
+    member /= (member.sum(0) * len(labellings)).sqrt()
+    # Clusterings that agree have equal eigenvalues, with which torch fails to converge on a CPU.
+    overlap, columns = (member.T @ member).double().cpu().numpy(), member.shape[1]
+    value, vector = map(torch.from_numpy, eigh(overlap, subset_by_index=(max(0, columns - k), columns - 1)))
+    embedding = member @ vector.to(member) / value.to(member).clamp(min=1e-8).sqrt()
     labels = kmeans(F.normalize(embedding, dim=-1), k, restarts=10, seed=seed).labels
     without_gaps: Tensor = torch.unique(labels, return_inverse=True)[1]
     return without_gaps

@@ -164,10 +164,7 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
 
 
 def load_reviewed(
-    folder: str | Path | Description,
-    *,
-    encoder: str | Encoder | None = None,
-    device: torch.device | str | None = None,
+    folder: str | Path | Description, *, encoder: str | Encoder | None = None, device: torch.device | str | None = None
 ) -> ReviewedModel:
     """Load a saved model and its review decisions, onto a device."""
     description = Description.read(folder)
