@@ -15,6 +15,7 @@ from newfound.algorithms.ensembles import (
     diffuse,
     extend,
     extend_consensus,
+    is_more_consistent,
     label_freely,
     name_by_labels,
     select_labellings,
@@ -206,3 +207,13 @@ def test_all_rows_clustered_is_a_special_case_of_some_rows_clustered():
     followed, shares = extend_consensus(labels, labellings, x, torch.arange(20))
     assert torch.equal(followed, labels)
     assert torch.equal(shares, share_agreeing(labellings, labels))
+
+
+def test_other_labellings_count_only_where_they_agree_more():
+    sure = [torch.tensor([0, 0, 1, 1, 2, 2])] * 3
+    torn = [torch.tensor([0, 0, 1, 1, 2, 2]), torch.tensor([0, 1, 1, 2, 2, 0]), torch.tensor([0, 1, 2, 0, 1, 2])]
+    assert is_more_consistent(sure, torn, 0.05)
+    assert not is_more_consistent(torn, sure, 0.05)
+    assert not is_more_consistent(sure, sure, 0.05)
+    assert not is_more_consistent(sure, torn, 1.01 - consistency(torn))
+    assert not is_more_consistent([], torn, 0.05)

@@ -15,6 +15,7 @@ from sklearn.metrics import silhouette_score
 from newfound import estimate
 from newfound.algorithms.estimation import (
     Estimate,
+    _parts,
     _share_of_pairs,
     _together,
     estimate_n_new,
@@ -96,12 +97,32 @@ def test_new_intents_are_as_coarse_as_the_labels():
 
 
 def test_new_intents_are_taken_to_be_about_as_large_as_known_ones():
-    nine = math.log(9)
-    assert moved_by_size(nine, rows=120, rows_of_known=120 / 9) == pytest.approx(nine)
-    assert math.exp(moved_by_size(nine, rows=120, rows_of_known=20)) == pytest.approx(9**0.6 * 6**0.4)
-    at_most_twice = moved_by_size(nine, rows=120, rows_of_known=1)
-    assert math.exp(at_most_twice) == pytest.approx(9 * 2**0.4)
-    assert math.exp(moved_by_size(nine, rows=120, rows_of_known=900)) == pytest.approx(9 / 2**0.4)
+    """Known intents of equal size: with the errors 0.3 of the count and 0.25 of the size, the size weighs 0.59."""
+    nine, equal = math.log(9), np.full(5, 20.0)
+    weight = 0.3**2 / (0.3**2 + 0.25**2)
+    assert moved_by_size(nine, 180, equal) == pytest.approx(nine)
+    assert math.exp(moved_by_size(nine, 120, equal)) == pytest.approx(9 ** (1 - weight) * 6**weight)
+    assert math.exp(moved_by_size(nine, 20_000, equal)) == pytest.approx(9 * 2**weight), "no more than twice"
+    assert math.exp(moved_by_size(nine, 20, equal)) == pytest.approx(9 / 2**weight)
+
+
+def test_sizes_that_vary_say_little_about_those_of_new_intents():
+    """Two intents of 10 and 30 rows: a relative variance of 200 / 20^2 - 1 / 20, and half and a ninth of it count."""
+    error = (0.5 - 0.05) * (1 / 2 + 1 / 9) + 0.25**2
+    weight = 0.3**2 / (0.3**2 + error)
+    assert math.exp(moved_by_size(math.log(9), 120, np.array([10.0, 30.0]))) == pytest.approx(9 * (6 / 9) ** weight)
+
+
+def test_small_corpora_are_counted_in_parts_that_hold_all_known_intents():
+    y = torch.tensor([0, *[1] * 400, *[-1] * 599])
+    parts = _parts(y, seed=0)
+    assert len(parts) == 4
+    for rows in parts:
+        assert len(rows) == len(rows.unique())
+        assert 900 <= len(rows) <= 902
+        assert set(y[rows].tolist()) == {-1, 0, 1}
+    assert len(_parts(torch.full((5_000,), -1), seed=0)) == 2
+    assert _parts(torch.full((7_000,), -1), seed=0)[0].equal(torch.arange(7_000)), "of many rows, all are counted"
 
 
 def test_fewer_known_intents_make_the_interval_wider():
@@ -110,16 +131,6 @@ def test_fewer_known_intents_make_the_interval_wider():
         return found.high / max(1, found.low)
 
     assert ratio(n_known=12) < ratio(n_known=3)
-
-
-def test_known_intents_are_counted_on_the_pretrained_vectors():
-    """Known intents that the pretrained encoder does not tell apart say that intents are finer than they look."""
-    x, y = problem(9, n_known=12)
-    blurred = x.clone()
-    for intent in range(0, 12, 2):
-        blurred[y == intent + 1] = x[y == intent]
-    as_they_are, finer = (estimate_n_new(x, y, SEEDS, logs_hold="novel", pretrained=v) for v in (x, blurred))
-    assert finer.n_new > as_they_are.n_new
 
 
 def test_an_interval_that_says_nothing_is_called_vague():

@@ -13,6 +13,7 @@ from newfound.data.corpus import Corpus
 from newfound.encoders.tail import Tail
 from newfound.errors import SettingsError
 from newfound.methods.consensus import Consensus, has_few_labels
+from newfound.methods.finetuning import FineTuning
 from newfound.methods.kmeans import KMeans
 from newfound.model.folder import load
 from newfound.training.schedule import AdamWSchedule
@@ -37,6 +38,12 @@ def test_rates_by_hand():
     assert rates[11]["encoder"] == pytest.approx(1.0)
     assert rates[-1]["encoder"] == pytest.approx(2.0 * (1 + np.cos(np.pi * 17 / 18)) / 2)
     assert all(r["heads"] == pytest.approx(2 * r["encoder"]) for r in rates)
+
+
+def test_few_labels_take_fewer_steps():
+    """Five intents give 20 rows to a step, so that 15 rows are seen 30 times in 22 steps."""
+    assert FineTuning().bounded(15, 5).steps == 22
+    assert FineTuning().bounded(1_000, 5).steps == FineTuning().steps
 
 
 def test_every_layer_moves_and_the_word_embeddings_do_not(tuned, tiny_encoder):

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from scipy.linalg import eigh
@@ -28,8 +27,6 @@ from newfound.algorithms.neighbours import ROWS_AT_ONCE, nearest
 NEIGHBOUR_TEMPERATURE = 0.1  # of the softmax over neighbours
 MIN_ARI_GAIN = 0.05  # how much more consistent (adjusted Rand index) labellings must be to be preferred
 N_CANDIDATES = 4  # for each centre of a new intent; the best of them is taken
-WORD_DIMENSIONS = 100
-WORD_WEIGHT = 0.5  # of the words beside the vector
 
 Sizes = Literal["estimated", "equal"]
 Seeds = Callable[..., int]  # a seed for each purpose
@@ -51,28 +48,6 @@ def diffuse(x: Tensor, *, neighbours: int = 10, share: float = 0.5) -> Tensor:
 def views(x: Tensor, *, neighbours: int = 10) -> tuple[Tensor, ...]:
     """Return the views that are clustered, [n, d] each: the vectors, and the vectors averaged over their neighbours."""
     return x, diffuse(x, neighbours=neighbours)
-
-
-def with_words(x: Tensor, texts: Sequence[str], *, seed: int) -> Tensor:
-    """Return unit vectors [n, d] with the words of their texts beside them, [n, d + words], of unit length again.
-
-    Names of products and parts say what a sentence encoder may not know. Words are TF-IDF weights in few dimensions (a
-    truncated singular value decomposition).
-    """
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    try:
-        weights = TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform(texts)
-    except ValueError:  # no word occurs twice
-        return x
-    dimensions = min(WORD_DIMENSIONS, weights.shape[1] - 1, weights.shape[0] - 1)
-    if dimensions < 1:
-        return x
-    with np.errstate(invalid="ignore"):  # texts that are all alike have no variance to explain
-        words = TruncatedSVD(dimensions, random_state=seed).fit_transform(weights)
-    scaled = WORD_WEIGHT * F.normalize(torch.from_numpy(words).to(x), dim=-1)
-    return F.normalize(torch.cat([x, scaled], dim=1), dim=-1)
 
 
 class Labelling(NamedTuple):

@@ -14,17 +14,19 @@ too much from draw to draw. Only clusters of a few rows count as intents.
 `estimate_n_new` uses labels where there are any. In mixed logs, rows of known intents are recognised first, and the
 others counted. The known intents are counted as well, as if they had no labels; since their number is known, this shows
 whether the labels divide the corpus more finely or more coarsely than the scores suggest. Where more coarsely, the
-whole difference is made up for, otherwise half of it. New intents are best counted after a fine-tuning on the known
-ones; known intents on vectors of the pretrained encoder, as fine-tuned ones were taught how many there are
-(docs/estimate.md). In mixed logs, the number is also moved towards new intents as large as known ones are on average.
+whole difference is made up for, otherwise half of it. In mixed logs, the number is also moved towards new intents as
+large as known ones are on average, the more so the less these differ in size. Small corpora are counted several times,
+in parts of their rows: a single count moves too much with a few of them.
 
-Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label.
+Vectors x are [n, d] of unit length, of the pretrained encoder: fine-tuned ones were taught how many known intents there
+are (docs/estimate.md). y [n] are known intents, -1 for a row without a label.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -53,8 +55,11 @@ TEMPERATURE_OF_SEPARATION, TEMPERATURE_OF_SURPRISE = 0.1, 0.01  # of the weights
 NEIGHBOURS_PER_ROW = (0.40, 0.45, 0.50, 0.55)  # neighbours over rows of an intent, for the surprise; a mean over these
 WEIGHT_OF_SEPARATION = 2 / 3  # beside the surprise, which utterances of no intent and of known intents raise
 SHARE_OF_TOO_FEW = 0.5  # of the error on known intents, where they are counted too low
-WEIGHT_OF_SIZE = 0.4  # towards new intents as frequent as known ones, in mixed logs
-MAX_FACTOR_OF_SIZE = 2.0  # they may really be rarer or more frequent: more of a difference does not count
+# How far the logarithm of a count is off, and that of the size of new intents beside known ones if all known ones are
+# equally large: what is less certain weighs less.
+ERROR_OF_COUNT, ERROR_OF_SIZE = 0.3, 0.25
+MAX_FACTOR_OF_SIZE = 2.0  # new intents may really be rarer or more frequent: more of a difference does not count
+MAX_COUNTS, ROWS_COUNTED, SHARE_COUNTED = 4, 12_000, 0.9  # a corpus of 3,000 rows is counted four times
 MIN_ROWS_TO_COUNT = 12
 MIN_SHARE_OF_NEW = 0.01  # of mixed logs: fewer rows in groups that are not recognised are no new intent
 # Without a new intent in the logs, up to 15 % of them were not recognised, with 0.61 to 0.75 of the labelled neighbours
@@ -92,39 +97,55 @@ class Estimate:
         return self.high > MAX_USEFUL_RATIO * max(1, self.low)
 
 
-def estimate_n_new(
-    x: Tensor, y: Tensor, seeds: Seeds, *, logs_hold: Logs = "mixed", pretrained: Tensor | None = None
-) -> Estimate:
-    """Estimate how many intents the rows without a label have beside the known ones.
-
-    `pretrained` [n, d] are vectors of the encoder before it was fine-tuned on labels, if x are of the fine-tuned one.
-    """
-    seed = seeds("rows of the tree")
-    n_known, logs = int(y.max()) + 1 if len(y) else 0, y < 0
+def estimate_n_new(x: Tensor, y: Tensor, seeds: Seeds, *, logs_hold: Logs = "mixed") -> Estimate:
+    """Estimate how many intents the rows without a label have beside the known ones."""
+    n_known = int(y.max()) + 1 if len(y) else 0
     logs_hold = logs_hold if n_known else "novel"
-    most = len(torch.unique(x[logs], dim=0))
+    most = len(torch.unique(x[y < 0], dim=0))
     if most < 2 and (logs_hold == "novel" or not most):
         return Estimate(most, most, most, logs_hold, n_known)
-    pretrained = x if pretrained is None else pretrained
-    recognised = y
-    if logs_hold == "mixed" and n_known > 1:  # new intents are taken to be at least as many as known ones
-        n_new = max(n_known, round(math.exp(log_count(x[logs], seed=seed))) - n_known)
-        recognised = recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds, pretrained=pretrained)
-    rest = recognised < 0
-    if recognised is not y and _are_left_over(x, y, rest, n_known, seed):
+    parts = enumerate(_parts(y, seeds("parts")))
+    counts = [_log_number(x[rows], y[rows], n_known, partial(seeds, part), logs_hold) for part, rows in parts]
+    found = [count for count in counts if count is not None]
+    if 2 * len(found) < len(counts):
         return Estimate(0, 0, 0, logs_hold, n_known)
-    middle, error = log_count(x[rest], seed=seed), ERROR_WITHOUT_LABELS
-    if n_known > 1:
-        of_known = log_count(pretrained[~rest], seed=seed)
-        middle -= made_up_for(of_known - math.log(n_known))
-        if logs_hold == "mixed":
-            middle = moved_by_size(middle, int(rest.sum()), int((~rest).sum()) / n_known)
-        error = ERROR_WITH_LABELS + ERROR_OF_ONE_KNOWN_INTENT / n_known
-    elif n_known == 1:
-        middle = math.log(max(1.0, math.exp(middle) - 1))  # one of the counted intents is the known one
+    error = ERROR_WITHOUT_LABELS if n_known < 2 else ERROR_WITH_LABELS + ERROR_OF_ONE_KNOWN_INTENT / n_known
     fewest = {0: 2, 1: 1}.get(n_known, 0 if logs_hold == "mixed" else 1)
+    middle = sum(found) / len(found)
     low, n_new, high = (min(max(fewest, round(math.exp(middle + side * error))), most) for side in (-1, 0, 1))
     return Estimate(n_new, low, high, logs_hold, n_known)
+
+
+def _parts(y: Tensor, seed: int) -> list[Tensor]:
+    """Return the rows of each count: all of a large corpus, parts of a small one, with a row of each known intent."""
+    counts = min(MAX_COUNTS, ROWS_COUNTED // max(1, len(y)))
+    if counts < 2:
+        return [torch.arange(len(y), device=y.device)]
+    generator = torch.Generator().manual_seed(seed)
+    drawn = [torch.randperm(len(y), generator=generator)[: round(SHARE_COUNTED * len(y))] for _ in range(counts)]
+    first = torch.tensor([int((y == intent).int().argmax()) for intent in range(int(y.max()) + 1)], dtype=torch.int64)
+    return [torch.unique(torch.cat([first, rows])).to(y.device) for rows in drawn]
+
+
+def _log_number(x: Tensor, y: Tensor, n_known: int, seeds: Seeds, logs_hold: Logs) -> float | None:
+    """Return the logarithm of the number of new intents; None if the logs seem to hold none."""
+    seed, logs, recognised = seeds("rows of the tree"), y < 0, y
+    if logs_hold == "mixed" and n_known > 1:  # new intents are taken to be at least as many as known ones
+        n_new = max(n_known, round(math.exp(log_count(x[logs], seed=seed))) - n_known)
+        recognised = recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds)
+    rest = recognised < 0
+    if recognised is not y and _are_left_over(x, y, rest, n_known, seed):
+        return None
+    count = log_count(x[rest], seed=seed)
+    if n_known == 1:
+        return math.log(max(1.0, math.exp(count) - 1))  # one of the counted intents is the known one
+    if not n_known:
+        return count
+    count -= made_up_for(log_count(x[~rest], seed=seed) - math.log(n_known))
+    if logs_hold == "novel":
+        return count
+    sizes = torch.bincount(recognised[~rest], minlength=n_known).double().cpu().numpy()
+    return moved_by_size(count, int(rest.sum()), sizes)
 
 
 def made_up_for(error: float) -> float:
@@ -132,11 +153,16 @@ def made_up_for(error: float) -> float:
     return max(error, SHARE_OF_TOO_FEW * error)
 
 
-def moved_by_size(middle: float, rows: int, rows_of_known: float) -> float:
-    """Move the logarithm of a number of new intents with some rows towards intents as large as known ones are."""
-    most = math.log(MAX_FACTOR_OF_SIZE)
-    difference = math.log(rows / rows_of_known) - middle
-    return middle + WEIGHT_OF_SIZE * min(max(difference, -most), most)
+def moved_by_size(count: float, rows: int, sizes: Floats) -> float:
+    """Move the logarithm of a number of new intents with some rows towards intents as large as known ones are.
+
+    `sizes` are the rows of each known intent. The more they vary, the less the mean of a few says about that of others.
+    """
+    mean, most = float(sizes.mean()), math.log(MAX_FACTOR_OF_SIZE)
+    relative = max(0.0, float(sizes.var(ddof=1)) / mean**2 - 1 / mean)  # without what counting rows adds by chance
+    error = relative * (1 / len(sizes) + 1 / max(1.0, math.exp(count))) + ERROR_OF_SIZE**2
+    weight = ERROR_OF_COUNT**2 / (ERROR_OF_COUNT**2 + error)
+    return count + weight * min(max(math.log(rows / mean) - count, -most), most)
 
 
 def _are_left_over(x: Tensor, y: Tensor, rest: Tensor, n_known: int, seed: int) -> bool:

@@ -23,11 +23,9 @@ from newfound.algorithms.ensembles import (
     consistency,
     diffuse,
     extend_consensus,
-    is_more_consistent,
     name_by_labels,
     share_agreeing,
     views,
-    with_words,
 )
 from newfound.algorithms.recognition import MIN_LABELS_FOR_NEIGHBOURS, overlooks_new, recognise_known, typical_labels
 from newfound.data.corpus import Corpus
@@ -50,7 +48,6 @@ from newfound.training.seeding import derive
 MAX_CLUSTERED_ROWS = 20_000  # in larger corpora the other rows follow the means of these
 MAX_ROWS_FOR_ALL_EPOCHS = 20_000  # in the training of the classifier; beyond it, epochs become fewer
 MIN_EPOCHS = 5
-MAX_ROWS_WITH_WORDS = 10_000  # rows whose words are looked at; in larger logs the other clusterings decide alone
 MAX_COMPARED = 8  # clusterings, pair by pair, for how consistent they are
 SPARE_CENTRES = 2.0  # for each new intent, when known ones are recognised: one without a centre would fall to these
 MAX_ROWS_GROUPED = 4_000  # to see whether labels did harm
@@ -88,13 +85,11 @@ class Consensus(Discoverer):
         no_intent: Rows of the logs that belong to no intent: "auto" puts aside small talk, texts without words and what
             is less typical than labelled utterances lead one to expect, a share puts aside that share of the logs, and
             "none" nothing. Logs that hold new intents only hold no such rows.
-        words: Whether clusterings of vectors with words (TF-IDF) beside them count too: "auto" where they are clearly
-            more consistent than the others and the encoder is frozen; or "never".
         runs: Clusterings of each of the two views; twice as many vote in the consensus, in mixed logs sixfold.
         neighbours: Nearest neighbours over which the second view averages, and which tell known from new intents in
             mixed logs.
-        finetune_steps: Steps of the fine-tuning; None is 60, or two epochs of the labelled rows in larger steps if all
-            layers train and the logs are novel.
+        finetune_steps: Steps of the fine-tuning; None is 60 (fewer with few labels), or two epochs of the labelled rows
+            in larger steps if all layers train and the logs are novel.
         finetune_lr: Highest learning rate of the encoder in the fine-tuning (AdamW); None is 5e-5, or 3e-5 if all
             layers train, or 2e-5 if the logs are novel, too.
         instance_weight: Weight of the instance contrast on the logs, beside 1 for the contrast of known intents; None
@@ -107,7 +102,6 @@ class Consensus(Discoverer):
     logs: LogsHold = LOGS_HOLD
     sizes: Sizes = "estimated"
     no_intent: OpenShare | Literal["auto", "none"] = NO_INTENT
-    words: Literal["auto", "never"] = "auto"
     runs: Count = 6
     neighbours: Count = 10
     finetune_steps: Count | None = None
@@ -159,7 +153,7 @@ class Consensus(Discoverer):
         return self.no_intent if self.logs == "mixed" else "none"
 
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
-        return 0 if self.n_new == "auto" else self.n_new  # it is estimated after the fine-tuning
+        return 0 if self.n_new == "auto" else self.n_new  # it is estimated on the vectors
 
     def _discover(self, context: FitContext) -> Discovery:
         network = context.network()
@@ -167,12 +161,11 @@ class Consensus(Discoverer):
         context = trial.hide_labels(context)
         frozen = context.unit_vectors(network)  # [n, d]
         aside = self._put_aside(context, frozen)  # step 1
-        x = self._fine_tune(context, network) if context.tune.layers else frozen  # step 2
-        joined = self._join(context, frozen, x)
-        if self.n_new == "auto":  # step 3
-            likely, seed = context.languages, context.seed
-            found = estimate_from_vectors(joined, context.y, aside, likely, self.logs, seed=seed, pretrained=frozen)
+        if self.n_new == "auto":  # step 2
+            found = estimate_from_vectors(frozen, context.y, aside, context.languages, self.logs, seed=context.seed)
             context = context.with_number(network, self._report_estimate(found, context.run))
+        x = self._fine_tune(context, network) if context.tune.layers else frozen  # step 3
+        joined = self._join(context, frozen, x)
         labels = self._label(context, joined, frozen, aside)  # steps 4 and 5
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
         self._fit_classifier(context, network, x, labels.y)  # step 6
@@ -224,6 +217,7 @@ class Consensus(Discoverer):
 
     def _fine_tuning(self, context: FitContext) -> FineTuning:
         settings = FineTuning(lr=3e-5) if context.tune.everything else FineTuning()  # lower layers need a lower rate
+        settings = settings.bounded(len(context.known_rows), context.n_known)
         if context.tune.everything and self.logs == "novel":
             settings = FineTuning.of_the_paper(len(context.known_rows))
         return replace(
@@ -292,23 +286,12 @@ class Consensus(Discoverer):
     ) -> tuple[list[Tensor], Tensor, Tensor]:
         """Clusterings of some rows [m] of x, which of the rows were clustered, and the consensus on these.
 
-        Clusterings of vectors with words count where they are clearly more consistent. In mixed logs, those of the rows
-        together with `known` ones have a say in the consensus too.
+        In mixed logs, clusterings of the rows together with `known` ones have a say in the consensus too.
         """
         chosen = self._draw_rows(context, rows)
-        points, texts = x[chosen.to(x.device)], [context.train.texts[i] for i in chosen.tolist()]
-        k, few = min(k, len(points)), max(1, self.runs // 2)
-
-        def cluster(vectors: Tensor, runs: int, kind: str) -> list[Tensor]:
-            seeds = partial(derive, context.seed, kind)
-            return cluster_ensemble(vectors, k, runs, seeds, neighbours=self.neighbours, sizes=self.sizes)
-
-        ensemble = cluster(points, self.runs, "vote")
-        # Words would tell languages apart.
-        counts_words = self.words == "auto" and self.sizes == "estimated" and context.languages is None
-        if counts_words and k > 1 and not context.tune.layers and len(texts) <= MAX_ROWS_WITH_WORDS:
-            more = cluster(with_words(points, texts, seed=derive(context.seed, "words")), few, "vote with words")
-            ensemble += more if is_more_consistent(more, ensemble) else []
+        points, k = x[chosen.to(x.device)], min(k, len(chosen))
+        seeds = partial(derive, context.seed, "vote")
+        ensemble = cluster_ensemble(points, k, self.runs, seeds, neighbours=self.neighbours, sizes=self.sizes)
         voters = ensemble if known is None or k < 2 else ensemble + self._cluster_with_known(context, x, chosen, known)
         return ensemble, chosen, consensus_clustering(voters, k, seed=derive(context.seed, "agree"))
 

@@ -76,26 +76,18 @@ def estimate_for(
 
 
 def estimate_from_vectors(
-    x: Tensor,
-    y: Tensor,
-    aside: Tensor,
-    languages: Tensor | None,
-    logs_hold: LogsHold,
-    *,
-    seed: int,
-    pretrained: Tensor | None = None,
+    x: Tensor, y: Tensor, aside: Tensor, languages: Tensor | None, logs_hold: LogsHold, *, seed: int
 ) -> Estimate:
     """Estimate the number of new intents among vectors [n, d] of unit length without a label in y [n] (CPU).
 
     Rows that are put aside [n] do not count. If `languages` [n] says that there are several, requests that mean the
-    same in two of them count once where nothing is labelled. `pretrained` [n, d] are the vectors before a fine-tuning.
+    same in two of them count once where nothing is labelled.
     """
     kept = ~aside
-    pretrained = x if pretrained is None else pretrained
     if languages is not None:
         language = assign_languages(x, languages)
-        x, pretrained = without_languages(x, language), without_languages(pretrained, language)
+        x = without_languages(x, language)
         if not bool((y >= 0).any()):
             kept &= torch.zeros_like(kept).index_fill(0, without_translations(x, language), True)
     seeds = partial(derive, seed, "number")
-    return estimate_n_new(x[kept], y.to(x.device)[kept], seeds, logs_hold=logs_hold, pretrained=pretrained[kept])
+    return estimate_n_new(x[kept], y.to(x.device)[kept], seeds, logs_hold=logs_hold)

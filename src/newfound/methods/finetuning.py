@@ -22,6 +22,7 @@ from newfound.training.trainer import Losses
 
 TAU, TAU_INS = 0.1, 0.05  # temperatures of the supervised and of the instance contrast
 STEPS_PER_EPOCH = 10  # of the progress bar
+MAX_TIMES_SEEN = 30.0  # a labelled row: more of a few rows brings intents together that were apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,11 @@ class FineTuning:
         """
         large = cls(lr=2e-5, classes=32, rows_per_class=8, logs=256, instance_weight=1.0)
         return replace(large, steps=max(40, -(-2 * labels // (large.classes * large.rows_per_class))))
+
+    def bounded(self, labels: int, intents: int) -> FineTuning:
+        """Return the settings with fewer steps for few labels, so that no row is seen too often."""
+        rows_of_step = min(self.classes, intents) * self.rows_per_class
+        return replace(self, steps=min(self.steps, max(1, round(MAX_TIMES_SEEN * labels / rows_of_step))))
 
 
 def fine_tune(context: FitContext, network: IntentNetwork, settings: FineTuning) -> None:
