@@ -115,14 +115,14 @@ def test_sizes_that_vary_say_little_about_those_of_new_intents():
 
 def test_small_corpora_are_counted_in_parts_that_hold_all_known_intents():
     y = torch.tensor([0, *[1] * 400, *[-1] * 599])
-    parts = _parts(y, seed=0)
+    parts = _parts(y, 1, seed=0)
     assert len(parts) == 4
     for rows in parts:
         assert len(rows) == len(rows.unique())
         assert 900 <= len(rows) <= 902
         assert set(y[rows].tolist()) == {-1, 0, 1}
-    assert len(_parts(torch.full((5_000,), -1), seed=0)) == 2
-    assert _parts(torch.full((7_000,), -1), seed=0)[0].equal(torch.arange(7_000)), "of many rows, all are counted"
+    assert len(_parts(torch.full((5_000,), -1), 1, seed=0)) == 2
+    assert _parts(torch.full((7_000,), -1), 1, seed=0)[0].equal(torch.arange(7_000)), "of many rows, all are counted"
 
 
 def test_fewer_known_intents_make_the_interval_wider():

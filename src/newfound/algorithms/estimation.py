@@ -97,15 +97,25 @@ class Estimate:
         return self.high > MAX_USEFUL_RATIO * max(1, self.low)
 
 
-def estimate_n_new(x: Tensor, y: Tensor, seeds: Seeds, *, logs_hold: Logs = "mixed") -> Estimate:
-    """Estimate how many intents the rows without a label have beside the known ones."""
+def estimate_n_new(
+    x: Tensor, y: Tensor, seeds: Seeds, *, logs_hold: Logs = "mixed", tuned: Tensor | None = None
+) -> Estimate:
+    """Estimate how many intents the rows without a label have beside the known ones.
+
+    `tuned` [n, m] are vectors after a fine-tuning on the labels; every other count is on them.
+    """
     n_known = int(y.max()) + 1 if len(y) else 0
     logs_hold = logs_hold if n_known else "novel"
     most = len(torch.unique(x[y < 0], dim=0))
     if most < 2 and (logs_hold == "novel" or not most):
         return Estimate(most, most, most, logs_hold, n_known)
-    parts = enumerate(_parts(y, seeds("parts")))
-    counts = [_log_number(x[rows], y[rows], n_known, partial(seeds, part), logs_hold) for part, rows in parts]
+    vectors = [x] if tuned is None else [x, tuned]
+    recognises = logs_hold == "mixed" and n_known > 1
+    parts = _parts(y, len(vectors), seeds("parts")) if recognises else [torch.arange(len(y), device=y.device)]
+    counts = [
+        _log_number(vectors[part % len(vectors)][rows], y[rows], partial(seeds, part), logs_hold, x[rows])
+        for part, rows in enumerate(parts)
+    ]
     found = [count for count in counts if count is not None]
     if 2 * len(found) < len(counts):
         return Estimate(0, 0, 0, logs_hold, n_known)
@@ -116,23 +126,23 @@ def estimate_n_new(x: Tensor, y: Tensor, seeds: Seeds, *, logs_hold: Logs = "mix
     return Estimate(n_new, low, high, logs_hold, n_known)
 
 
-def _parts(y: Tensor, seed: int) -> list[Tensor]:
+def _parts(y: Tensor, least: int, seed: int) -> list[Tensor]:
     """Return the rows of each count: all of a large corpus, parts of a small one, with a row of each known intent."""
     counts = min(MAX_COUNTS, ROWS_COUNTED // max(1, len(y)))
     if counts < 2:
-        return [torch.arange(len(y), device=y.device)]
+        return [torch.arange(len(y), device=y.device)] * least
     generator = torch.Generator().manual_seed(seed)
     drawn = [torch.randperm(len(y), generator=generator)[: round(SHARE_COUNTED * len(y))] for _ in range(counts)]
     first = torch.tensor([int((y == intent).int().argmax()) for intent in range(int(y.max()) + 1)], dtype=torch.int64)
     return [torch.unique(torch.cat([first, rows])).to(y.device) for rows in drawn]
 
 
-def _log_number(x: Tensor, y: Tensor, n_known: int, seeds: Seeds, logs_hold: Logs) -> float | None:
+def _log_number(x: Tensor, y: Tensor, seeds: Seeds, logs_hold: Logs, pretrained: Tensor) -> float | None:
     """Return the logarithm of the number of new intents; None if the logs seem to hold none."""
-    seed, logs, recognised = seeds("rows of the tree"), y < 0, y
+    seed, n_known, logs, recognised = seeds("rows of the tree"), int(y.max()) + 1 if len(y) else 0, y < 0, y
     if logs_hold == "mixed" and n_known > 1:  # new intents are taken to be at least as many as known ones
         n_new = max(n_known, round(math.exp(log_count(x[logs], seed=seed))) - n_known)
-        recognised = recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds)
+        recognised = recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds, pretrained=pretrained)
     rest = recognised < 0
     if recognised is not y and _are_left_over(x, y, rest, n_known, seed):
         return None
@@ -141,7 +151,7 @@ def _log_number(x: Tensor, y: Tensor, n_known: int, seeds: Seeds, logs_hold: Log
         return math.log(max(1.0, math.exp(count) - 1))  # one of the counted intents is the known one
     if not n_known:
         return count
-    count -= made_up_for(log_count(x[~rest], seed=seed) - math.log(n_known))
+    count -= made_up_for(log_count(pretrained[~rest], seed=seed) - math.log(n_known))
     if logs_hold == "novel":
         return count
     sizes = torch.bincount(recognised[~rest], minlength=n_known).double().cpu().numpy()

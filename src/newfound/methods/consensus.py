@@ -153,7 +153,7 @@ class Consensus(Discoverer):
         return self.no_intent if self.logs == "mixed" else "none"
 
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
-        return 0 if self.n_new == "auto" else self.n_new  # it is estimated on the vectors
+        return 0 if self.n_new == "auto" else self.n_new  # it is estimated after the fine-tuning
 
     def _discover(self, context: FitContext) -> Discovery:
         network = context.network()
@@ -161,11 +161,12 @@ class Consensus(Discoverer):
         context = trial.hide_labels(context)
         frozen = context.unit_vectors(network)  # [n, d]
         aside = self._put_aside(context, frozen)  # step 1
-        if self.n_new == "auto":  # step 2
-            found = estimate_from_vectors(frozen, context.y, aside, context.languages, self.logs, seed=context.seed)
-            context = context.with_number(network, self._report_estimate(found, context.run))
-        x = self._fine_tune(context, network) if context.tune.layers else frozen  # step 3
+        x = self._fine_tune(context, network) if context.tune.layers else frozen  # step 2
         joined = self._join(context, frozen, x)
+        if self.n_new == "auto":  # step 3
+            likely, seed, tuned = context.languages, context.seed, joined if context.tune.layers else None
+            found = estimate_from_vectors(frozen, context.y, aside, likely, self.logs, seed=seed, tuned=tuned)
+            context = context.with_number(network, self._report_estimate(found, context.run))
         labels = self._label(context, joined, frozen, aside)  # steps 4 and 5
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
         self._fit_classifier(context, network, x, labels.y)  # step 6

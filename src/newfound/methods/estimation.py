@@ -76,18 +76,26 @@ def estimate_for(
 
 
 def estimate_from_vectors(
-    x: Tensor, y: Tensor, aside: Tensor, languages: Tensor | None, logs_hold: LogsHold, *, seed: int
+    x: Tensor,
+    y: Tensor,
+    aside: Tensor,
+    languages: Tensor | None,
+    logs_hold: LogsHold,
+    *,
+    seed: int,
+    tuned: Tensor | None = None,
 ) -> Estimate:
     """Estimate the number of new intents among vectors [n, d] of unit length without a label in y [n] (CPU).
 
     Rows that are put aside [n] do not count. If `languages` [n] says that there are several, requests that mean the
-    same in two of them count once where nothing is labelled.
+    same in two of them count once where nothing is labelled. `tuned` [n, m] are vectors after a fine-tuning.
     """
     kept = ~aside
     if languages is not None:
         language = assign_languages(x, languages)
-        x = without_languages(x, language)
+        x, tuned = without_languages(x, language), None if tuned is None else without_languages(tuned, language)
         if not bool((y >= 0).any()):
             kept &= torch.zeros_like(kept).index_fill(0, without_translations(x, language), True)
     seeds = partial(derive, seed, "number")
-    return estimate_n_new(x[kept], y.to(x.device)[kept], seeds, logs_hold=logs_hold)
+    tuned = None if tuned is None else tuned[kept]
+    return estimate_n_new(x[kept], y.to(x.device)[kept], seeds, logs_hold=logs_hold, tuned=tuned)
