@@ -38,7 +38,7 @@ def test_all_intents_are_found_without_labels(method, tiny_encoder, logs):
     assert not any(intent.known for intent in fitted.intents)
     gold = np.array([ALL_THEMES.index(theme) for theme in themes])
     found = np.array([[*fitted.classes_.tolist(), None].index(name) for name in fitted.predict(texts)])
-    assert accuracy(gold, map_clusters(gold, found)) > 50, "five themes of words, in a random encoder"
+    assert accuracy(gold, map_clusters(gold, found)) > 40, "five themes of words, in a random encoder"
     assert fitted.fit_predict(texts).tolist() == method(encoder=tiny_encoder, n_new=5, **FAST).fit(texts).predict(texts)
 
 
