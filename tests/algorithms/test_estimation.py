@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from sklearn.metrics import silhouette_score
 
 from newfound import estimate
+from newfound.algorithms import estimation
 from newfound.algorithms.estimation import (
     Estimate,
     _parts,
@@ -98,8 +99,7 @@ def test_new_intents_are_as_coarse_as_the_labels():
 
 def test_new_intents_are_taken_to_be_about_as_large_as_known_ones():
     """Known intents of equal size: with the errors 0.3 of the count and 0.25 of the size, the size weighs 0.59."""
-    nine, equal = math.log(9), np.full(5, 20.0)
-    weight = 0.3**2 / (0.3**2 + 0.25**2)
+    nine, equal, weight = math.log(9), np.full(5, 20.0), 0.3**2 / (0.3**2 + 0.25**2)
     assert moved_by_size(nine, 180, equal) == pytest.approx(nine)
     assert math.exp(moved_by_size(nine, 120, equal)) == pytest.approx(9 ** (1 - weight) * 6**weight)
     assert math.exp(moved_by_size(nine, 20_000, equal)) == pytest.approx(9 * 2**weight), "no more than twice"
@@ -108,21 +108,22 @@ def test_new_intents_are_taken_to_be_about_as_large_as_known_ones():
 
 def test_sizes_that_vary_say_little_about_those_of_new_intents():
     """Two intents of 10 and 30 rows: a relative variance of 200 / 20^2 - 1 / 20, and half and a ninth of it count."""
-    error = (0.5 - 0.05) * (1 / 2 + 1 / 9) + 0.25**2
-    weight = 0.3**2 / (0.3**2 + error)
+    weight = 0.3**2 / (0.3**2 + (0.5 - 0.05) * (1 / 2 + 1 / 9) + 0.25**2)
     assert math.exp(moved_by_size(math.log(9), 120, np.array([10.0, 30.0]))) == pytest.approx(9 * (6 / 9) ** weight)
 
 
 def test_small_corpora_are_counted_in_parts_that_hold_all_known_intents():
     y = torch.tensor([0, *[1] * 400, *[-1] * 599])
-    parts = _parts(y, 1, seed=0)
-    assert len(parts) == 4
-    for rows in parts:
-        assert len(rows) == len(rows.unique())
-        assert 900 <= len(rows) <= 902
-        assert set(y[rows].tolist()) == {-1, 0, 1}
-    assert len(_parts(torch.full((5_000,), -1), 1, seed=0)) == 2
-    assert _parts(torch.full((7_000,), -1), 1, seed=0)[0].equal(torch.arange(7_000)), "of many rows, all are counted"
+    parts, size = _parts(y, 1, seed=0), [len(_parts(torch.full((n,), -1), 1, seed=0)[0]) for n in (5_000, 7_000)]
+    assert [len(rows.unique()) in (900, 901, 902) and len(set(y[rows].tolist())) for rows in parts] == [3] * 4
+    assert size == [4_500, 7_000], "of many rows, all are counted"
+
+
+def test_every_other_count_is_on_fine_tuned_vectors(monkeypatch):
+    (x, y), widths = problem(6, also_known=8), []
+    monkeypatch.setattr(estimation, "recognise_known", lambda x, y, *_, **__: (widths.append(x.shape[1]), y)[1])
+    estimate_n_new(x, y, SEEDS, tuned=torch.cat([x, x], dim=1))
+    assert widths == [16, 32, 16, 32]
 
 
 def test_fewer_known_intents_make_the_interval_wider():
